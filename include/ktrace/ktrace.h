@@ -1,0 +1,235 @@
+/* ktrace/ktrace.h - the host library: capture what annotated kernels record, look at it, export it.
+ *
+ *     struct ktrace_capture *capture;
+ *     struct ktrace_trace *trace;
+ *     if (ktrace_capture_begin(&capture, NULL) < 0) return fail(ktrace_last_error());
+ *     launch_kernels();
+ *     if (ktrace_capture_end(&trace, capture) < 0) return fail(ktrace_last_error());
+ *     ktrace_trace_export(trace, "perfetto", "gemm_ktrace.pftrace.gz");
+ *     ktrace_trace_destroy(trace);
+ *
+ * Conventions, for every function unless it says otherwise:
+ *   - returns 0, or a negative enum ktrace_status; ktrace_last_error() then holds a sentence for the calling thread;
+ *   - out-parameters come first and are written only on success;
+ *   - strings that are returned belong to the object they came from and live as long as it does;
+ *   - the library never prints, exits or aborts;
+ *   - a trace is immutable: any number of threads may read it. Functions on one capture may be called from any thread and
+ *     are serialized inside.
+ */
+#ifndef KTRACE_KTRACE_H
+#define KTRACE_KTRACE_H
+
+#include "record.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KTRACE_VERSION_MAJOR 0
+#define KTRACE_VERSION_MINOR 1
+#define KTRACE_VERSION_PATCH 0
+#define KTRACE_VERSION_STRING "0.1.0"
+
+#if defined(KTRACE_BUILDING_LIBRARY)
+#define KTRACE_API __attribute__((visibility("default")))
+#else
+#define KTRACE_API
+#endif
+
+/* Values are pinned: they are part of the ABI. */
+enum ktrace_status {
+    KTRACE_OK = 0,
+    KTRACE_ERROR_ARGUMENT = -1,     /* a call that can never be right */
+    KTRACE_ERROR_MEMORY = -2,       /* host memory ran out */
+    KTRACE_ERROR_NO_DEVICE = -3,    /* no driver, or no device, or no context that could be used */
+    KTRACE_ERROR_DEVICE = -4,       /* the driver refused a call; the sentence carries its words */
+    KTRACE_ERROR_STATE = -5,        /* not now: a capture is open already, or a stream is being captured */
+    KTRACE_ERROR_OVERFLOW = -6,     /* waves or events did not fit; the sentence names the size that would hold them */
+    KTRACE_ERROR_FORMAT = -7,       /* a file or a buffer is not what it should be */
+    KTRACE_ERROR_VERSION = -8,      /* written by a newer ktrace, or a module compiled with another one */
+    KTRACE_ERROR_IO = -9,           /* the operating system refused; the sentence carries its words */
+    KTRACE_ERROR_UNSUPPORTED = -10, /* known, but not available in this build or on this device */
+    KTRACE_ERROR_NOT_FOUND = -11    /* no such exporter, module, index */
+};
+
+/* The calling thread's last error, one sentence without a newline; "" if there was none. Valid until its next call. */
+KTRACE_API const char *ktrace_last_error(void);
+/* The name of a status, such as "overflow"; never NULL. */
+KTRACE_API const char *ktrace_status_name(int status);
+/* "0.1.0" */
+KTRACE_API const char *ktrace_version(void);
+
+/* ---- Captures -------------------------------------------------------------------------------------------------- */
+
+struct ktrace_capture;
+struct ktrace_trace;
+
+/* What to record. Start from KTRACE_CAPTURE_OPTIONS_INIT; zero means the default named at each field. */
+struct ktrace_capture_options {
+    size_t struct_size;       /* sizeof(struct ktrace_capture_options) */
+    const char *name;         /* of the trace; NULL: "ktrace". Copied. */
+    uint64_t buffer_bytes;    /* device memory for waves; 0: 64 MiB */
+    uint32_t events_per_wave; /* slots of lane 0's ring, rounded up to a power of two; 0: 512. A payload takes a slot of
+                                 its own, a token stop one more. */
+    uint32_t events_per_lane; /* the same for each lane that records while lane 0 is not active; 0: 16 */
+    int keep_last;            /* not 0: a ring that wraps keeps its newest events and reading is no error */
+    const struct ktrace_filter *filter; /* NULL: every wave. Copied. */
+};
+#define KTRACE_CAPTURE_OPTIONS_INIT {sizeof(struct ktrace_capture_options), 0, 0, 0, 0, 0, 0}
+/* A filter that every wave passes. */
+#define KTRACE_FILTER_INIT \
+    {{0, 0, 0}, {0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu}, 0, 0xFFFFFFFFu, 1, 0xFFFFFFFFu, 0xFFFFFFFFu, 0}
+
+/* Arm every known module on the current CUDA device: kernels launched from now on record. Allocates the buffer and waits
+ * for the device. `options` may be NULL. One capture at a time (KTRACE_ERROR_STATE). The capture is the caller's until
+ * ktrace_capture_end or ktrace_capture_destroy. */
+KTRACE_API int ktrace_capture_begin(struct ktrace_capture **out, const struct ktrace_capture_options *options);
+/* Wait for the device, then forget what was recorded. Modules loaded since begin are armed too, as in read. */
+KTRACE_API int ktrace_capture_clear(struct ktrace_capture *capture);
+/* Wait for the device and take what was recorded since begin, clear or the last read. The trace is the caller's; it
+ * outlives the capture. KTRACE_ERROR_OVERFLOW: nothing is returned, the buffer is cleared, and the sentence names the
+ * options that would have held everything. A trace without events is no error: ktrace_trace_warning says why. */
+KTRACE_API int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *capture);
+/* Copy what is there without waiting: kernels may be running or hung. Waves that are still inside are `unfinished`, the
+ * ranges they are in are `unclosed`. Nothing is cleared, and a full buffer or a wrapped ring is no error here. */
+KTRACE_API int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capture *capture);
+/* Read, then disarm and free. The capture is gone whatever is returned. `out` may be NULL: the records are dropped. */
+KTRACE_API int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture);
+/* End without reading. NULL is allowed. */
+KTRACE_API void ktrace_capture_destroy(struct ktrace_capture *capture);
+/* 1 while a capture is open in this process: what a host asks to choose between two instances of a kernel. */
+KTRACE_API int ktrace_active(void);
+
+/* ---- Modules --------------------------------------------------------------------------------------------------- */
+
+/* A module loaded through the driver API (cuModuleLoad*, NVRTC): make it known, after loading and before launching.
+ * `module` is a CUmodule of the current context. Inside a capture it is armed at once. Modules that nvcc links into a
+ * program or a shared library make themselves known. KTRACE_ERROR_NOT_FOUND: it has no annotated kernel, or was compiled
+ * without KTRACE_ENABLE. */
+KTRACE_API int ktrace_attach_cuda_module(void *module);
+/* Before cuModuleUnload. What the module recorded can still be read. */
+KTRACE_API int ktrace_detach_cuda_module(void *module);
+
+/* What device.h's static constructor hands over for each translation unit compiled by nvcc. Not for direct use. */
+struct ktrace_registration {
+    size_t struct_size;
+    struct ktrace_registration *next;
+    const void *symbol; /* the host's shadow of the control block */
+    int (*symbol_address)(void **address, const void *symbol); /* that object's own cudaGetSymbolAddress */
+    const char *file;
+};
+KTRACE_API void ktrace_register(struct ktrace_registration *registration);
+KTRACE_API void ktrace_unregister(struct ktrace_registration *registration);
+
+/* ---- Traces ---------------------------------------------------------------------------------------------------- */
+
+#define KTRACE_NO_INDEX 0xFFFFFFFFu
+
+struct ktrace_trace_info {
+    size_t struct_size;
+    const char *name;
+    const char *device; /* "NVIDIA H200" */
+    uint32_t arch;      /* enum ktrace_arch */
+    uint32_t places;    /* SMs of the device */
+    uint64_t origin_ns; /* device wall clock at the trace's time 0 */
+    int64_t duration_ps;
+    uint64_t launches, waves, events;
+    /* What is not in the trace, or not whole. */
+    uint64_t waves_dropped;   /* found no region */
+    uint64_t waves_filtered;  /* turned away by the filter */
+    uint64_t waves_unfinished;
+    uint64_t slots_lost;      /* slots overwritten in wrapped rings (events and their payloads) */
+    uint64_t ranges_unclosed; /* still open at their wave's last event */
+    uint64_t ends_unmatched;  /* pops and stops without a partner: not shown */
+    uint64_t slots_corrupt;   /* slots that no site of the module explains */
+    uint64_t clocks_ambiguous; /* waves with a gap over 2^32 ticks that the anchors could not resolve */
+    double clock_hz;          /* fitted */
+    double clock_residual_ns; /* largest distance of an anchor from the fit */
+};
+
+struct ktrace_launch_info {
+    size_t struct_size;
+    const char *kernel;
+    uint64_t grid_id;
+    uint32_t occurrence; /* 0, 1, ... for replays that share a grid id */
+    uint32_t grid[3], block[3];
+    int64_t begin_ps, end_ps; /* first wave's start to last wave's end, from the trace's time 0 */
+    uint64_t waves_launched, waves, events, slots_lost;
+};
+
+/* Statistics over every closed range of one phase: equal kernel, kind and name. Marks have a count only. Durations in
+ * nanoseconds. Percentiles by nearest rank. */
+struct ktrace_phase_info {
+    size_t struct_size;
+    const char *kernel;
+    const char *name;
+    uint32_t kind;  /* KTRACE_KIND_MARK, KTRACE_KIND_PUSH or KTRACE_KIND_START */
+    uint64_t count; /* closed ranges, or marks */
+    uint64_t unclosed;
+    double total_ns, mean_ns, min_ns, p50_ns, p90_ns, p99_ns, max_ns;
+};
+
+struct ktrace_wave_info {
+    size_t struct_size;
+    uint32_t launch; /* index */
+    uint32_t workgroup[3];
+    uint32_t wave; /* within the workgroup */
+    uint32_t place; /* SM id */
+    uint32_t lane_count;
+    int64_t begin_ps, end_ps;
+    uint32_t events;
+    uint64_t slots_lost;
+    int unfinished;
+};
+
+/* One event of a wave, in time order. */
+struct ktrace_event_info {
+    size_t struct_size;
+    const char *name; /* "" for a pop; a stop's own name, which is that of its start where it is matched */
+    const char *file;
+    uint32_t line;
+    uint32_t kind; /* enum ktrace_kind */
+    uint32_t lane; /* that recorded it */
+    uint32_t partner; /* index of the other end within the wave; KTRACE_NO_INDEX: a mark, unclosed or unmatched */
+    uint32_t payload_type; /* enum ktrace_payload_type */
+    uint64_t payload;      /* bits, extended to 64 */
+    int64_t time_ps;       /* from the trace's time 0 */
+    uint64_t clock_ticks;  /* the SM's own clock: differences within a wave are exact */
+};
+
+KTRACE_API void ktrace_trace_destroy(struct ktrace_trace *trace); /* NULL is allowed */
+/* Set `struct_size` of `*out` before each of these. Out of range: KTRACE_ERROR_NOT_FOUND. */
+KTRACE_API int ktrace_trace_info(struct ktrace_trace_info *out, const struct ktrace_trace *trace);
+KTRACE_API int ktrace_trace_launch(struct ktrace_launch_info *out, const struct ktrace_trace *trace, uint64_t index);
+KTRACE_API int ktrace_trace_phase(struct ktrace_phase_info *out, const struct ktrace_trace *trace, uint64_t index);
+KTRACE_API int ktrace_trace_wave(struct ktrace_wave_info *out, const struct ktrace_trace *trace, uint64_t index);
+KTRACE_API int ktrace_trace_event(struct ktrace_event_info *out, const struct ktrace_trace *trace, uint64_t wave,
+                                  uint32_t index);
+KTRACE_API uint64_t ktrace_trace_phase_count(const struct ktrace_trace *trace);
+/* Why a trace is empty or not whole, as one sentence; "" when all is well. */
+KTRACE_API const char *ktrace_trace_warning(const struct ktrace_trace *trace);
+
+/* The summary as text for a terminal or as JSON. The string is the caller's: free() it. */
+KTRACE_API int ktrace_trace_summary_text(char **out, const struct ktrace_trace *trace);
+KTRACE_API int ktrace_trace_summary_json(char **out, const struct ktrace_trace *trace);
+
+/* ---- Files ----------------------------------------------------------------------------------------------------- */
+
+/* Write the trace with the named exporter ("perfetto") to `path`, replacing it. */
+KTRACE_API int ktrace_trace_export(const struct ktrace_trace *trace, const char *exporter, const char *path);
+/* Into memory: `*data` is the caller's, free() it. */
+KTRACE_API int ktrace_trace_export_memory(void **data, size_t *bytes, const struct ktrace_trace *trace,
+                                          const char *exporter);
+/* Write "<directory>/<name>_ktrace.pftrace.gz", or with a numeric suffix where that exists: never overwrites. `*path` is
+ * the caller's: free() it. `directory` NULL: the current one. */
+KTRACE_API int ktrace_trace_export_new(char **path, const struct ktrace_trace *trace, const char *directory);
+/* The snapshot as a .ktrace file: everything needed to make the trace again. docs/format.md. */
+KTRACE_API int ktrace_trace_save(const struct ktrace_trace *trace, const char *path);
+KTRACE_API int ktrace_trace_load(struct ktrace_trace **out, const char *path);
+KTRACE_API int ktrace_trace_load_memory(struct ktrace_trace **out, const void *data, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

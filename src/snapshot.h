@@ -1,0 +1,82 @@
+/* snapshot.h - what a capture took from the device, before anything is interpreted.
+ *
+ * A snapshot is what .ktrace files hold and what decoding starts from. Backends and the file loader make one; nothing
+ * changes it afterwards. It owns all its memory.
+ */
+#ifndef KT_SNAPSHOT_H
+#define KT_SNAPSHOT_H
+
+#include "ktrace/ktrace.h"
+
+/* A site as the host knows it: the descriptor with its strings. */
+struct kt_site {
+    uint64_t id; /* distance of the descriptor from the module's control block, modulo 2^16 (bank sites); or its device
+                    address (wide sites, see KTRACE_SITE_WIDE) */
+    uint32_t line;
+    uint8_t kind;         /* enum ktrace_kind */
+    uint8_t payload_type; /* enum ktrace_payload_type */
+    uint8_t wide;         /* 1: id is a device address */
+    uint8_t reserved;
+    char *name; /* never NULL */
+    char *file; /* never NULL */
+};
+
+struct kt_module {
+    uint32_t number; /* as in ktrace_wave_header.module */
+    uint32_t site_count;
+    struct kt_site *sites; /* sorted by (wide, id) */
+};
+
+/* The slots of one ring that are worth keeping: for a finished ring the newest min(recorded, capacity), oldest first;
+ * for a lane that is still inside (final count 0) the whole ring in place order. */
+struct kt_ring {
+    uint32_t wave; /* index into waves */
+    uint16_t lane;
+    uint16_t whole; /* 1: slots are in place order, the count is not known */
+    uint32_t slot_count;
+    uint64_t first_slot; /* index into slots */
+};
+
+/* Host and device clock read together: device_ns was read between host_before_ns and host_after_ns (CLOCK_REALTIME). */
+struct kt_host_anchor {
+    uint64_t host_before_ns, host_after_ns, device_ns;
+};
+
+enum kt_snapshot_flags {
+    KT_SNAPSHOT_PEEK = 1,     /* taken while kernels could be running */
+    KT_SNAPSHOT_KEEP_LAST = 2 /* wrapped rings are wanted */
+};
+
+struct kt_snapshot {
+    char *name;   /* of the trace */
+    char *device; /* "NVIDIA H200" */
+    char *warning; /* why it is empty, or "" */
+    uint32_t arch; /* enum ktrace_arch */
+    uint32_t flags; /* enum kt_snapshot_flags */
+    uint32_t places; /* SMs */
+    uint32_t clock_khz; /* nominal SM clock, 0 unknown */
+    uint32_t wall_tick_ns; /* step of the wall clock: 32 on H200 */
+    uint32_t main_ring_slots, lane_ring_slots;
+    uint32_t capability; /* compute capability, major * 10 + minor */
+    uint64_t buffer_bytes;
+    uint64_t regions; /* waves that fit */
+    uint64_t waves_dropped, waves_filtered;
+
+    uint64_t wave_count, ring_count, slot_count, module_count, anchor_count;
+    struct ktrace_wave_header *waves;
+    struct kt_ring *rings; /* ordered by wave, then lane; rings without slots are left out */
+    struct ktrace_slot *slots;
+    struct kt_module *modules; /* ordered by number */
+    struct kt_host_anchor *anchors;
+};
+
+/* Zeroed, with empty strings. NULL when memory ran out (the error is set). */
+struct kt_snapshot *kt_snapshot_new(void);
+void kt_snapshot_destroy(struct kt_snapshot *snapshot); /* NULL is allowed */
+
+/* The site of an event of `module`, or NULL. `control_offset` is the wave's; `id` the slot's 16 bits, or an address. */
+const struct kt_site *kt_module_site(const struct kt_module *module, uint32_t control_offset, uint64_t id, int wide);
+/* By number; NULL if there is none. */
+const struct kt_module *kt_snapshot_module(const struct kt_snapshot *snapshot, uint32_t number);
+
+#endif

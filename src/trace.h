@@ -1,0 +1,111 @@
+/* trace.h - a decoded trace: what the statistics and the exporters read.
+ *
+ * kt_trace_from_snapshot runs the whole way: decode.c (slots to events with 64-bit clocks), clock.c (clocks to time),
+ * pair.c (which end closes which begin, and on which track a range is drawn), launch.c (waves to launches). Everything is in flat
+ * arrays, ordered: launches by first time; waves by launch, place, workgroup (z, y, x), wave; events by wave, then time.
+ * Immutable afterwards.
+ */
+#ifndef KT_TRACE_H
+#define KT_TRACE_H
+
+#include "snapshot.h"
+
+#define KT_NONE 0xFFFFFFFFu
+
+/* One name of one kernel and kind: what the user calls a phase. */
+struct kt_phase {
+    uint32_t kernel; /* index into kernels */
+    uint32_t kind;   /* MARK, PUSH or START */
+    const char *name;
+};
+
+struct kt_kernel {
+    const char *name;
+};
+
+enum kt_event_flags {
+    KT_EVENT_PAYLOAD = 1,  /* `payload` is there */
+    KT_EVENT_UNCLOSED = 2, /* a begin that nothing closed: it ends with its wave's last event */
+    KT_EVENT_UNMATCHED = 4 /* a pop or stop without a begin: not to be shown */
+};
+
+struct kt_event {
+    int64_t time_ps;  /* from origin */
+    uint64_t payload; /* bits; type from site->payload_type */
+    const struct kt_site *site;
+    uint32_t partner; /* index within the wave of the event at the other end, or KT_NONE */
+    uint16_t track;   /* begins and ends: 0 = the wave's own track (properly nested), n = its child track "ranges n" */
+    uint8_t lane;
+    uint8_t flags; /* enum kt_event_flags */
+};
+
+struct kt_wave {
+    uint64_t first_event; /* index into events */
+    uint64_t snapshot_wave; /* index into snapshot->waves */
+    int64_t begin_ps, end_ps; /* of the handle's scope; an unfinished wave ends with its last event */
+    uint64_t start_clock_ticks;
+    uint64_t slots_lost;
+    uint32_t event_count;
+    uint32_t launch;
+    uint32_t workgroup[3];
+    uint32_t wave;
+    uint32_t place;
+    uint16_t track_count; /* child tracks "ranges 1" .. "ranges n" */
+    uint8_t lane_count;
+    uint8_t unfinished;
+};
+
+struct kt_launch {
+    uint32_t kernel; /* index into kernels */
+    uint32_t occurrence;
+    uint64_t grid_id;
+    uint32_t grid[3], block[3];
+    int64_t begin_ps, end_ps;
+    uint64_t first_wave, wave_count; /* into waves */
+    uint64_t waves_launched;         /* workgroups times waves a workgroup */
+    uint64_t event_count, slots_lost;
+};
+
+/* How a place's clock maps to wall time: straight pieces between knots, extended beyond the first and the last. */
+struct kt_clock_knot {
+    uint64_t clock_ticks;
+    double wall_ns; /* from origin_ns */
+    double ns_per_tick; /* from here on */
+};
+struct kt_place_clock {
+    uint32_t place;
+    uint32_t knot_count;
+    uint32_t first_knot; /* into knots */
+    uint32_t anchor_count;
+    double residual_ns;    /* largest distance of an anchor's interval from the fit; 0: inside every tick */
+    double uncertainty_ns; /* half the width of what the anchors leave open */
+};
+
+struct ktrace_trace {
+    struct kt_snapshot *snapshot; /* owned */
+    uint64_t origin_ns;
+    int64_t duration_ps;
+
+    uint32_t kernel_count, phase_count, place_clock_count, knot_count;
+    uint64_t launch_count, wave_count, event_count;
+    struct kt_kernel *kernels;
+    struct kt_phase *phases; /* ordered by first kernel, then first appearance */
+    struct kt_launch *launches;
+    struct kt_wave *waves;
+    struct kt_event *events;
+    struct kt_place_clock *place_clocks; /* ordered by place */
+    struct kt_clock_knot *knots;
+    struct ktrace_phase_info *statistics; /* one a phase */
+
+    uint64_t waves_unfinished, slots_lost, ranges_unclosed, ends_unmatched, slots_corrupt, clocks_ambiguous;
+    double clock_hz, clock_residual_ns;
+    char *warning; /* owned; "" when all is well */
+};
+
+/* Takes over `snapshot`, also on failure. */
+int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapshot);
+
+/* The phase of a begin or mark in `kernel`, or KT_NONE. */
+uint32_t kt_trace_phase_of(const struct ktrace_trace *trace, uint32_t kernel, const struct kt_site *site);
+
+#endif
