@@ -1,0 +1,28 @@
+# Flags of our own targets. They never reach a consumer of the library.
+
+add_library(ktrace_build_flags INTERFACE)
+target_compile_options(ktrace_build_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic>
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>)
+if(KTRACE_WERROR)
+    target_compile_options(ktrace_build_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>)
+endif()
+if(KTRACE_SANITIZE)
+    target_compile_options(ktrace_build_flags INTERFACE
+        -fsanitize=${KTRACE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(ktrace_build_flags INTERFACE -fsanitize=${KTRACE_SANITIZE})
+endif()
+
+# ktrace_existing(OUT file...): those of the files that exist.
+function(ktrace_existing out)
+    set(found "")
+    foreach(file IN LISTS ARGN)
+        if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+            list(APPEND found "${file}")
+        else()
+            message(STATUS "not there yet: ${file}")
+        endif()
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+    endforeach()
+    set(${out} "${found}" PARENT_SCOPE)
+endfunction()
