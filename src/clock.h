@@ -1,0 +1,33 @@
+/* clock.h - from a place's own clock to time on the trace.
+ *
+ * kt_clock_fit runs once, while a trace is made, and only needs trace->snapshot; decode.c then asks for the time of every
+ * event through a cursor. Times are picoseconds from trace->origin_ns and never fall while a place's clock rises, whatever
+ * the anchors say. How the fit works is told in clock.c; where it finds its frequencies, in clock_profile.c.
+ */
+#ifndef KT_CLOCK_H
+#define KT_CLOCK_H
+
+#include "trace.h"
+
+/* Fit every place that has a wave in trace->snapshot. Sets origin_ns, place_clocks, knots, their counts, clock_hz and
+ * clock_residual_ns; the arrays are the trace's to free(). No wave starts before the origin. Bad anchors are no error: they
+ * show as residual_ns. Fails with KTRACE_ERROR_MEMORY only. */
+int kt_clock_fit(struct ktrace_trace *trace);
+
+/* NULL: the place has no wave. */
+const struct kt_place_clock *kt_clock_of_place(const struct ktrace_trace *trace, uint32_t place);
+
+/* Time of one reading of `clock`'s place. Monotonic in clock_ticks; saturates far outside of int64. */
+int64_t kt_clock_to_ps(const struct ktrace_trace *trace, const struct kt_place_clock *clock, uint64_t clock_ticks);
+
+/* The same for many readings of one place: remembers its piece, so that readings in rising order cost O(1) each. */
+struct kt_clock_cursor {
+    const struct kt_clock_knot *knots; /* of the place; NULL: no such place, every time is 0 */
+    uint32_t knot_count;
+    uint32_t piece; /* index of the knot that the last reading was behind */
+};
+
+void kt_clock_cursor_begin(struct kt_clock_cursor *cursor, const struct ktrace_trace *trace, uint32_t place);
+int64_t kt_clock_cursor_ps(struct kt_clock_cursor *cursor, uint64_t clock_ticks);
+
+#endif
