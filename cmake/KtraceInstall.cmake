@@ -1,0 +1,31 @@
+# What `cmake --install` puts where.
+
+include(CMakePackageConfigHelpers)
+
+set(KTRACE_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/ktrace")
+
+install(TARGETS ktrace ktrace_static EXPORT ktrace
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET ktrace_command)
+    set_target_properties(ktrace_command PROPERTIES EXPORT_NAME command)
+    install(TARGETS ktrace_command EXPORT ktrace RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+install(DIRECTORY include/ktrace DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(EXPORT ktrace NAMESPACE ktrace:: FILE ktraceTargets.cmake DESTINATION "${KTRACE_CMAKE_DIR}")
+
+configure_package_config_file(cmake/ktraceConfig.cmake.in ktraceConfig.cmake INSTALL_DESTINATION "${KTRACE_CMAKE_DIR}")
+# Before 1.0 a minor version may change the ABI.
+write_basic_package_version_file(ktraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/ktraceConfig.cmake" "${PROJECT_BINARY_DIR}/ktraceConfigVersion.cmake"
+    DESTINATION "${KTRACE_CMAKE_DIR}")
+
+# Relative to the file itself, so that an installed tree can be moved.
+cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE library_dir)
+file(RELATIVE_PATH KTRACE_PC_PREFIX "${library_dir}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+configure_file(cmake/ktrace.pc.in ktrace.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/ktrace.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+install(FILES tests/data/h200/gemm.ktrace DESTINATION "${CMAKE_INSTALL_DATADIR}/ktrace" RENAME demo.ktrace OPTIONAL)
+install(FILES README.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
