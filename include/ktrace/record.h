@@ -148,12 +148,12 @@ struct ktrace_wave_header {
     ktrace_u32 workgroup[3];
     ktrace_u16 block[3]; /* threads */
     ktrace_u16 wave;     /* index within the workgroup */
-    ktrace_u32 place;       /* SM id */
-    ktrace_u32 place_count; /* %nsmid */
     ktrace_u64 start_clock_ticks;
     ktrace_u64 start_wall_ns; /* read between two clock reads whose middle is start_clock_ticks */
     ktrace_u64 end_clock_ticks;
     ktrace_u64 end_wall_ns; /* 0: the wave never left the handle's scope */
+    ktrace_u32 place;         /* SM id */
+    ktrace_u32 place_count;   /* %nsmid */
     ktrace_u32 hardware_slot; /* %warpid when it started */
     ktrace_u32 cluster_rank;  /* rank of the workgroup in its cluster, 0 where there is none */
     ktrace_u64 reserved[2];

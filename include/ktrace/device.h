@@ -1,0 +1,60 @@
+/* ktrace/device.h - annotations for kernels.
+ *
+ *     __global__ void gemm(...)
+ *     {
+ *         KTRACE_KERNEL("gemm");                       // first in the kernel
+ *         {
+ *             KTRACE_RANGE("prologue");                // to the end of the enclosing block
+ *             load_first_tiles();
+ *         }
+ *         ktrace_token tile = KTRACE_INACTIVE_TOKEN("k_tile");
+ *         for (int k = 0; k < tiles; k++) {
+ *             KTRACE_RANGE_STOP(tile);                 // records nothing the first time
+ *             tile = KTRACE_RANGE_START("k_tile", k);  // with a payload
+ *             ...
+ *         }
+ *         KTRACE_RANGE_STOP(tile);
+ *         KTRACE_MARK("done");
+ *     }
+ *
+ * Compile with KTRACE_ENABLE=1 to record. With 0, the default, every macro expands to nothing that reaches the binary
+ * and payload expressions are not evaluated. Names are string literals.
+ *
+ *   KTRACE_KERNEL(name)               declares the wave's handle; the wave's span ends with the enclosing scope
+ *   KTRACE_KERNEL_IF(traced, name)    the same for a kernel template with both specializations in one binary: `traced` is
+ *                                     a constant; the host chooses by ktrace_active()
+ *   KTRACE_RANGE(name [, payload])    from here to the end of the enclosing block, however it is left
+ *   KTRACE_MARK(name [, payload])     a point in time
+ *   KTRACE_RANGE_PUSH(name [, payload]), KTRACE_RANGE_POP()
+ *   KTRACE_RANGE_START(name [, payload]) -> ktrace_token, KTRACE_RANGE_STOP(token [, payload])
+ *   KTRACE_INACTIVE_TOKEN(name)       a token whose stop records nothing
+ *   KTRACE_PIN(x)                     x is computed before the next event, and what uses x after the last one
+ *   KTRACE_PARAM, KTRACE_ARG          hand the handle to a device function: f(int a KTRACE_PARAM), f(1 KTRACE_ARG)
+ *   KTRACE_PARAM_ONLY, KTRACE_ARG_ONLY   the same for a function without other parameters
+ *   KTRACE_PARAM_IF(traced)           the parameter in a template called from a KTRACE_KERNEL_IF kernel
+ *
+ * Payloads: bool, integers up to 64 bits, half, bfloat16, float, double; under divergence the value of the lane that
+ * records, which is the first active one. Anything else is a compile error.
+ *
+ * KTRACE_SITES_IN_GLOBAL=1 moves the descriptors of a module from its 64 KiB constant bank to global memory, for modules
+ * where ptxas says "uses too much global constant data". It costs one more slot an event.
+ */
+#ifndef KTRACE_DEVICE_H
+#define KTRACE_DEVICE_H
+
+#ifndef KTRACE_ENABLE
+#define KTRACE_ENABLE 0
+#endif
+#ifndef KTRACE_SITES_IN_GLOBAL
+#define KTRACE_SITES_IN_GLOBAL 0
+#endif
+
+#if !KTRACE_ENABLE
+#include "device/disabled.h"
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#include "device/nvidia.h"
+#else
+#error "ktrace: KTRACE_ENABLE=1, but this compiler does not target a device that ktrace records on (CUDA C++ is supported)"
+#endif
+
+#endif

@@ -1,0 +1,658 @@
+/* device/nvidia.h - the annotations on NVIDIA GPUs, sm_75 and newer. Included by device.h.
+ *
+ * A wave (warp) owns one region of the capture's buffer from KTRACE_KERNEL on: a header, a ring for lane 0 and a small
+ * ring for each other lane. An event is led by its first active lane, which stores it to its own ring and advances its
+ * own count. So two sides of a branch never write one slot, nothing has to be agreed between lanes, and every ring is
+ * dense: the count says exactly what was lost. The event is one asm block without a branch, an atomic or a fence; it
+ * must stay in the kernel's own straight code, since a call lets lanes run apart and record twice.
+ *
+ * This file: types and payloads, the control block, sites, events, the wave's start and end, the macros.
+ */
+#ifndef KTRACE_DEVICE_NVIDIA_H
+#define KTRACE_DEVICE_NVIDIA_H
+
+#if !defined(__cplusplus)
+#error "ktrace: CUDA kernels are compiled as C++"
+#endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 750
+#error "ktrace: NVIDIA devices before compute capability 7.5 are not supported"
+#endif
+
+#include "../record.h"
+
+#if !defined(__CUDACC_RTC__) && !defined(KTRACE_NO_REGISTER)
+#include "../ktrace.h"
+#endif
+
+#define KTRACE_DEVICE_INLINE __device__ __forceinline__
+
+/* ---- Payloads --------------------------------------------------------------------------------------------------- */
+
+struct __half;
+struct __nv_bfloat16;
+
+namespace ktrace_detail {
+
+template <class T> struct bare { using type = T; };
+template <class T> struct bare<T &> : bare<T> {};
+template <class T> struct bare<T &&> : bare<T> {};
+template <class T> struct bare<const T> : bare<T> {};
+template <class T> struct bare<volatile T> : bare<T> {};
+template <class T> struct bare<const volatile T> : bare<T> {};
+
+template <class T> struct unsupported { static constexpr bool value = false; };
+
+template <class T> struct payload {
+    static_assert(unsupported<T>::value, "ktrace: a payload is a bool, an integer of up to 64 bits, half, bfloat16, "
+                                         "float or double; convert this value to one of them");
+    static constexpr ktrace_u8 type = KTRACE_PAYLOAD_NONE;
+};
+template <class T, bool Signed> struct integer_payload {
+    static constexpr ktrace_u8 type = Signed ? KTRACE_PAYLOAD_INT64 : KTRACE_PAYLOAD_UINT64;
+    static KTRACE_DEVICE_INLINE ktrace_u64 bits(T value) { return (ktrace_u64)value; } /* extends by T's sign */
+};
+template <> struct payload<char> : integer_payload<char, ((char)-1 < 0)> {};
+template <> struct payload<signed char> : integer_payload<signed char, true> {};
+template <> struct payload<unsigned char> : integer_payload<unsigned char, false> {};
+template <> struct payload<short> : integer_payload<short, true> {};
+template <> struct payload<unsigned short> : integer_payload<unsigned short, false> {};
+template <> struct payload<int> : integer_payload<int, true> {};
+template <> struct payload<unsigned int> : integer_payload<unsigned int, false> {};
+template <> struct payload<long> : integer_payload<long, true> {};
+template <> struct payload<unsigned long> : integer_payload<unsigned long, false> {};
+template <> struct payload<long long> : integer_payload<long long, true> {};
+template <> struct payload<unsigned long long> : integer_payload<unsigned long long, false> {};
+template <> struct payload<bool> {
+    static constexpr ktrace_u8 type = KTRACE_PAYLOAD_BOOL;
+    static KTRACE_DEVICE_INLINE ktrace_u64 bits(bool value) { return value ? 1u : 0u; }
+};
+template <> struct payload<float> {
+    static constexpr ktrace_u8 type = KTRACE_PAYLOAD_FLOAT32;
+    static KTRACE_DEVICE_INLINE ktrace_u64 bits(float value)
+    {
+        ktrace_u32 word;
+        asm("mov.b32 %0, %1;" : "=r"(word) : "f"(value));
+        return word;
+    }
+};
+template <> struct payload<double> {
+    static constexpr ktrace_u8 type = KTRACE_PAYLOAD_FLOAT64;
+    static KTRACE_DEVICE_INLINE ktrace_u64 bits(double value)
+    {
+        unsigned long long word;
+        asm("mov.b64 %0, %1;" : "=l"(word) : "d"(value));
+        return word;
+    }
+};
+/* The half types are promoted by their bits, so that cuda_fp16.h need not be included here. */
+template <> struct payload<__half> {
+    static constexpr ktrace_u8 type = KTRACE_PAYLOAD_FLOAT32;
+    template <class Half> static KTRACE_DEVICE_INLINE ktrace_u64 bits(const Half &value)
+    {
+        float wide;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(reinterpret_cast<const unsigned short &>(value)));
+        return payload<float>::bits(wide);
+    }
+};
+template <> struct payload<__nv_bfloat16> {
+    static constexpr ktrace_u8 type = KTRACE_PAYLOAD_FLOAT32;
+    template <class Bfloat16> static KTRACE_DEVICE_INLINE ktrace_u64 bits(const Bfloat16 &value)
+    {
+        return (ktrace_u32)reinterpret_cast<const unsigned short &>(value) << 16;
+    }
+};
+
+template <class T> using payload_of = payload<typename bare<T>::type>;
+
+/* ---- The module's control block --------------------------------------------------------------------------------- */
+
+} /* namespace ktrace_detail */
+
+/* Found by name in modules loaded through the driver API, by address in objects that nvcc links. In whole-program mode
+ * each translation unit is a module and has its own; with -rdc=true the linked module has one. */
+#if defined(__CUDACC_RDC__)
+extern "C" {
+inline
+#else
+static
+#endif
+    __constant__ struct ktrace_control ktrace_control_block = {
+        KTRACE_CONTROL_MAGIC, KTRACE_WIRE_VERSION, sizeof(struct ktrace_control), {0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        {{0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0}};
+#if defined(__CUDACC_RDC__)
+}
+#endif
+
+namespace ktrace_detail {
+
+/* ---- Sites ------------------------------------------------------------------------------------------------------ */
+
+#if KTRACE_SITES_IN_GLOBAL
+typedef ktrace_u64 site_id; /* the descriptor's address */
+#define KTRACE_SITE_SPACE __device__
+KTRACE_DEVICE_INLINE site_id id_of(const struct ktrace_site *site) { return (ktrace_u64)site; }
+#else
+typedef ktrace_u32 site_id; /* the descriptor's offset in the constant bank: an immediate in the machine code */
+#define KTRACE_SITE_SPACE __constant__
+KTRACE_DEVICE_INLINE site_id id_of(const struct ktrace_site *site)
+{
+#if defined(__CUDA_ARCH__)
+    return (ktrace_u32)__cvta_generic_to_constant(site);
+#else
+    return (ktrace_u32)(ktrace_u64)site;
+#endif
+}
+#endif
+
+/* The descriptor as the compiler initializes it: the text is an address, which only a pointer can hold. */
+struct site_image {
+    ktrace_u16 magic;
+    ktrace_u8 kind, payload_type;
+    ktrace_u32 version_line;
+    const char *text;
+};
+static_assert(sizeof(site_image) == sizeof(struct ktrace_site), "the image is what the host reads");
+
+KTRACE_DEVICE_INLINE site_id id_of(const site_image *site)
+{
+    return id_of(reinterpret_cast<const struct ktrace_site *>(site));
+}
+
+#define KTRACE_SITE(kind, type, name) \
+    ([]() -> ktrace_detail::site_id { \
+        static KTRACE_SITE_SPACE const ktrace_detail::site_image site = { \
+            KTRACE_SITE_MAGIC, kind, type, ((ktrace_u32)KTRACE_WIRE_VERSION << 24) | (ktrace_u32)__LINE__, \
+            name "\0" __FILE__}; \
+        return ktrace_detail::id_of(&site); \
+    }())
+
+/* Ends need no name of their own: one descriptor a kind and payload type serves them all. */
+KTRACE_DEVICE_INLINE site_id pop_site() { return KTRACE_SITE(KTRACE_KIND_POP, KTRACE_PAYLOAD_NONE, ""); }
+template <ktrace_u8 Type> KTRACE_DEVICE_INLINE site_id stop_site() { return KTRACE_SITE(KTRACE_KIND_STOP, Type, ""); }
+
+/* ---- Events ----------------------------------------------------------------------------------------------------- */
+
+} /* namespace ktrace_detail */
+
+/* A wave's handle, in registers; each lane has its own. */
+struct ktrace_wave {
+    ktrace_u32 count_bytes; /* 8 * (slots this lane stored + 1) */
+    ktrace_u32 ring_low, ring_high; /* address of this lane's ring, aligned to its size */
+    ktrace_u32 ring_mask;           /* its size - 1 */
+    ktrace_u32 elect_mask;          /* lanes below this one; all ones in a wave that does not record */
+};
+
+typedef ktrace_u32 ktrace_token; /* its start's clock | 1; 0 is inactive */
+
+namespace ktrace_detail {
+
+/* One event, as few instructions as the machine allows: CS2R, VOTE, LOP3 (lead), LOP3 (address), LEA (site | sequence),
+ * STG, IADD, and a MOV for the address' upper half. Operands: %0 count, %1 clock, %2 ring low, %3 ring high, %4 ring mask,
+ * %5 elect mask, %6 site id, %7... what else is stored. */
+#define KTRACE_ASM_BEGIN "{ .reg .u32 m, a, c, d; .reg .pred q, r; .reg .u64 p;\n\t"
+#define KTRACE_ASM_CLOCK "mov.u32 %1, %%clock;\n\t"
+#define KTRACE_ASM_LEAD "activemask.b32 m; and.b32 m, m, %5; setp.eq.u32 q, m, 0;\n\t"
+/* The first active lane that holds a token leads. Predicated, the mask has those lanes only. */
+#define KTRACE_ASM_LEAD_TOKEN(token) \
+    "setp.ne.u32 r, " token ", 0; mov.u32 m, 0;\n\t@r activemask.b32 m;\n\tand.b32 d, m, %5; setp.eq.and.u32 q, d, 0, r;\n\t"
+#define KTRACE_ASM_EVENT \
+    "lop3.b32 a, %0, %4, %2, 0xEA; mov.b64 p, {a, %3}; mad.lo.u32 d, %0, 8192, %6;\n\t" \
+    "@q st.global.v2.u32 [p], {%1, d};\n\t"
+#define KTRACE_ASM_SLOT(bytes) "add.u32 c, %0, " bytes "; lop3.b32 a, c, %4, %2, 0xEA; mov.b64 p, {a, %3};\n\t"
+#define KTRACE_ASM_STORE(value) "@q st.global.b64 [p], " value ";\n\t"
+#define KTRACE_ASM_STORE_TOKEN(token) "@q st.global.v2.u32 [p], {" token ", m};\n\t"
+#define KTRACE_ASM_END(bytes) "@q add.u32 %0, %0, " bytes "; }"
+#define KTRACE_ASM_OPERANDS(id) \
+    : "+r"(wave.count_bytes), "=&r"(clock) \
+    : "r"(wave.ring_low), "r"(wave.ring_high), "r"(wave.ring_mask), "r"(wave.elect_mask), "r"((ktrace_u32)(id))
+
+#if defined(__CUDA_ARCH__)
+
+KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id)
+{
+    ktrace_u32 clock;
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD KTRACE_ASM_EVENT KTRACE_ASM_END("8")
+                 KTRACE_ASM_OPERANDS(id)
+                 : "memory");
+    return clock;
+}
+KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id, ktrace_u64 first)
+{
+    ktrace_u32 clock;
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+                     KTRACE_ASM_STORE("%7") KTRACE_ASM_END("16") KTRACE_ASM_OPERANDS(id),
+                 "l"(first)
+                 : "memory");
+    return clock;
+}
+KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id, ktrace_u64 first, ktrace_u64 second)
+{
+    ktrace_u32 clock;
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+                     KTRACE_ASM_STORE("%7") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE("%8") KTRACE_ASM_END("24")
+                         KTRACE_ASM_OPERANDS(id),
+                 "l"(first), "l"(second)
+                 : "memory");
+    return clock;
+}
+KTRACE_DEVICE_INLINE void record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_token token)
+{
+    ktrace_u32 clock;
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+                     KTRACE_ASM_STORE_TOKEN("%7") KTRACE_ASM_END("16") KTRACE_ASM_OPERANDS(id),
+                 "r"(token)
+                 : "memory");
+    (void)clock;
+}
+KTRACE_DEVICE_INLINE void record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_token token, ktrace_u64 last)
+{
+    ktrace_u32 clock;
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+                     KTRACE_ASM_STORE_TOKEN("%7") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE("%8") KTRACE_ASM_END("24")
+                         KTRACE_ASM_OPERANDS(id),
+                 "r"(token), "l"(last)
+                 : "memory");
+    (void)clock;
+}
+/* With the descriptor's address in a slot of its own, before the token. */
+KTRACE_DEVICE_INLINE void record_wide_stop(ktrace_wave &wave, ktrace_u64 site, ktrace_token token)
+{
+    ktrace_u32 clock;
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+                     KTRACE_ASM_STORE("%8") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE_TOKEN("%7") KTRACE_ASM_END("24")
+                         KTRACE_ASM_OPERANDS(KTRACE_SITE_WIDE),
+                 "r"(token), "l"(site)
+                 : "memory");
+    (void)clock;
+}
+KTRACE_DEVICE_INLINE void record_wide_stop(ktrace_wave &wave, ktrace_u64 site, ktrace_token token, ktrace_u64 last)
+{
+    ktrace_u32 clock;
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+                     KTRACE_ASM_STORE("%8") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE_TOKEN("%7") KTRACE_ASM_SLOT("24")
+                         KTRACE_ASM_STORE("%9") KTRACE_ASM_END("32") KTRACE_ASM_OPERANDS(KTRACE_SITE_WIDE),
+                 "r"(token), "l"(site), "l"(last)
+                 : "memory");
+    (void)clock;
+}
+
+#else /* the host's pass over __host__ __device__ functions: nothing is recorded there */
+
+template <class... Rest> KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &, Rest...) { return 0; }
+template <class... Rest> KTRACE_DEVICE_INLINE void record_stop(ktrace_wave &, Rest...) {}
+template <class... Rest> KTRACE_DEVICE_INLINE void record_wide_stop(ktrace_wave &, Rest...) {}
+
+#endif
+
+#if KTRACE_SITES_IN_GLOBAL
+KTRACE_DEVICE_INLINE ktrace_u32 event(ktrace_wave &wave, site_id site) { return record(wave, KTRACE_SITE_WIDE, site); }
+KTRACE_DEVICE_INLINE ktrace_u32 event(ktrace_wave &wave, site_id site, ktrace_u64 bits)
+{
+    return record(wave, KTRACE_SITE_WIDE, site, bits);
+}
+KTRACE_DEVICE_INLINE void stop(ktrace_wave &wave, site_id site, ktrace_token token)
+{
+    record_wide_stop(wave, site, token);
+}
+KTRACE_DEVICE_INLINE void stop(ktrace_wave &wave, site_id site, ktrace_token token, ktrace_u64 bits)
+{
+    record_wide_stop(wave, site, token, bits);
+}
+#else
+KTRACE_DEVICE_INLINE ktrace_u32 event(ktrace_wave &wave, site_id site) { return record(wave, site); }
+KTRACE_DEVICE_INLINE ktrace_u32 event(ktrace_wave &wave, site_id site, ktrace_u64 bits)
+{
+    return record(wave, site, bits);
+}
+KTRACE_DEVICE_INLINE void stop(ktrace_wave &wave, site_id site, ktrace_token token) { record_stop(wave, site, token); }
+KTRACE_DEVICE_INLINE void stop(ktrace_wave &wave, site_id site, ktrace_token token, ktrace_u64 bits)
+{
+    record_stop(wave, site, token, bits);
+}
+#endif
+
+/* ---- A wave's start and end ------------------------------------------------------------------------------------- */
+
+#define KTRACE_SPECIAL_U32(name, register) \
+    KTRACE_DEVICE_INLINE ktrace_u32 name() \
+    { \
+        ktrace_u32 value; \
+        asm volatile("mov.u32 %0, %%" register ";" : "=r"(value)); \
+        return value; \
+    }
+#define KTRACE_SPECIAL_U64(name, register) \
+    KTRACE_DEVICE_INLINE ktrace_u64 name() \
+    { \
+        unsigned long long value; \
+        asm volatile("mov.u64 %0, %%" register ";" : "=l"(value)); \
+        return value; \
+    }
+#if defined(__CUDA_ARCH__)
+KTRACE_SPECIAL_U32(lane_id, "laneid")
+KTRACE_SPECIAL_U32(lanes_below, "lanemask_lt")
+KTRACE_SPECIAL_U32(sm_id, "smid")
+KTRACE_SPECIAL_U32(sm_count, "nsmid")
+KTRACE_SPECIAL_U32(warp_slot, "warpid")
+KTRACE_SPECIAL_U64(grid_id, "gridid")
+KTRACE_SPECIAL_U64(clock_ticks, "clock64")
+KTRACE_SPECIAL_U64(wall_ns, "globaltimer")
+#if __CUDA_ARCH__ >= 900
+KTRACE_SPECIAL_U32(cluster_rank, "cluster_ctarank")
+#else
+KTRACE_DEVICE_INLINE ktrace_u32 cluster_rank() { return 0; }
+#endif
+#endif
+#undef KTRACE_SPECIAL_U32
+#undef KTRACE_SPECIAL_U64
+
+constexpr ktrace_u32 no_region = 0xFFFFFFFFu;
+
+struct wave_place {
+    ktrace_u32 wave, waves;      /* within the workgroup */
+    ktrace_u64 workgroup_linear; /* within the grid */
+};
+
+#if defined(__CUDA_ARCH__)
+
+KTRACE_DEVICE_INLINE wave_place place_of_wave()
+{
+    wave_place place;
+    const ktrace_u32 thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    place.wave = thread >> 5;
+    place.waves = (blockDim.x * blockDim.y * blockDim.z + 31) >> 5;
+    place.workgroup_linear = blockIdx.x + (ktrace_u64)gridDim.x * (blockIdx.y + (ktrace_u64)gridDim.y * blockIdx.z);
+    return place;
+}
+
+KTRACE_DEVICE_INLINE bool passes(const struct ktrace_filter &filter, const wave_place &place)
+{
+    const ktrace_u32 sm = sm_id();
+    const ktrace_u32 wave_bit = place.wave < 32 ? filter.wave_mask_low >> place.wave
+                                                : filter.wave_mask_high >> (place.wave < 64 ? place.wave - 32 : 31);
+    return blockIdx.x >= filter.block_first[0] && blockIdx.x <= filter.block_last[0] &&
+           blockIdx.y >= filter.block_first[1] && blockIdx.y <= filter.block_last[1] &&
+           blockIdx.z >= filter.block_first[2] && blockIdx.z <= filter.block_last[2] && sm >= filter.place_first &&
+           sm <= filter.place_last && (wave_bit & 1) != 0 &&
+           (filter.workgroup_step <= 1 || place.workgroup_linear % filter.workgroup_step == 0);
+}
+
+/* A full partition passes the wave on. Once all are full a flag spares later waves the search. */
+KTRACE_DEVICE_INLINE ktrace_u32 claim_elsewhere(const struct ktrace_control &control, ktrace_u32 partition)
+{
+    struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
+    volatile ktrace_u64 *full = &counters->all.full;
+    for (ktrace_u32 step = 1; step < control.partitions && *full == 0; step++) {
+        const ktrace_u32 next = (partition + step) & (control.partitions - 1);
+        volatile ktrace_u64 *claims = &counters->partition[next].claims;
+        if (*claims >= control.regions_per_partition) continue;
+        const ktrace_u64 index = atomicAdd((unsigned long long *)claims, 1ull);
+        if (index < control.regions_per_partition) return (ktrace_u32)index * control.partitions + next;
+    }
+    *full = 1;
+    atomicAdd((unsigned long long *)&counters->all.dropped, 1ull);
+    return no_region;
+}
+
+KTRACE_DEVICE_INLINE ktrace_u32 claim(const struct ktrace_control &control, ktrace_u32 partition)
+{
+    struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
+    const ktrace_u64 index = atomicAdd((unsigned long long *)&counters->partition[partition].claims, 1ull);
+    if (index < control.regions_per_partition) return (ktrace_u32)index * control.partitions + partition;
+    return claim_elsewhere(control, partition);
+}
+
+KTRACE_DEVICE_INLINE void store_words(ktrace_u64 address, ktrace_u32 a, ktrace_u32 b, ktrace_u32 c, ktrace_u32 d)
+{
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"((unsigned long long)address), "r"(a), "r"(b), "r"(c),
+                 "r"(d)
+                 : "memory");
+    (void)clock;
+}
+KTRACE_DEVICE_INLINE void store_pair(ktrace_u64 address, ktrace_u64 a, ktrace_u64 b)
+{
+    store_words(address, (ktrace_u32)a, (ktrace_u32)(a >> 32), (ktrace_u32)b, (ktrace_u32)(b >> 32));
+}
+
+/* A wall time between two clock reads, and the clock at its middle. */
+struct anchor {
+    ktrace_u64 clock, wall;
+};
+KTRACE_DEVICE_INLINE anchor read_anchor()
+{
+    anchor result;
+    const ktrace_u64 before = clock_ticks();
+    result.wall = wall_ns();
+    const ktrace_u64 after = clock_ticks();
+    result.clock = before + (after - before) / 2;
+    return result;
+}
+
+KTRACE_DEVICE_INLINE void write_header(ktrace_u64 header, const struct ktrace_control &control, site_id kernel,
+                                       const wave_place &place, const anchor &start, ktrace_u32 lane_count)
+{
+    const ktrace_u64 grid = grid_id();
+    const ktrace_u64 site = kernel;
+    store_words(header, KTRACE_WAVE_MAGIC, KTRACE_WIRE_VERSION | KTRACE_ARCH_NVIDIA << 16 | lane_count << 24,
+                control.module, (ktrace_u32)__cvta_generic_to_constant(&control));
+    store_pair(header + 16, site, grid);
+    store_words(header + 32, gridDim.x, gridDim.y, gridDim.z, blockIdx.x);
+    store_words(header + 48, blockIdx.y, blockIdx.z, blockDim.x | blockDim.y << 16, blockDim.z | place.wave << 16);
+    store_pair(header + 64, start.clock, start.wall);
+    /* the end anchor at 80 stays 0 until the wave ends */
+    store_words(header + 96, sm_id(), sm_count(), warp_slot(), cluster_rank());
+}
+
+KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
+{
+    const struct ktrace_control &control = ktrace_control_block;
+    wave.count_bytes = 8;
+    wave.ring_low = wave.ring_high = wave.ring_mask = 0;
+    wave.elect_mask = 0xFFFFFFFFu;
+    if (control.enabled == 0) return;
+
+    const wave_place place = place_of_wave();
+    const ktrace_u32 lanes = __activemask();
+    const ktrace_u32 lane = lane_id();
+    const ktrace_u32 leader = __ffs((int)lanes) - 1;
+    const ktrace_u32 partition =
+        ((ktrace_u32)place.workgroup_linear * place.waves + place.wave) & (control.partitions - 1);
+    if (!passes(control.filter, place)) {
+        struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
+        if (lane == leader) atomicAdd((unsigned long long *)&counters->partition[partition].filtered, 1ull);
+        return;
+    }
+    ktrace_u32 region = no_region;
+    if (lane == leader) region = claim(control, partition);
+    const anchor start = read_anchor();
+    region = __shfl_sync(lanes, region, (int)leader);
+    if (region == no_region) return;
+
+    const ktrace_u64 ring =
+        lane == 0 ? control.main_rings + (ktrace_u64)region * control.main_ring_bytes
+                  : control.lane_rings + ((ktrace_u64)region * 31 + (lane - 1)) * control.lane_ring_bytes;
+    wave.ring_low = (ktrace_u32)ring;
+    wave.ring_high = (ktrace_u32)(ring >> 32);
+    wave.ring_mask = (lane == 0 ? control.main_ring_bytes : control.lane_ring_bytes) - 1;
+    wave.elect_mask = lanes_below();
+    if (lane == leader)
+        write_header(control.headers + (ktrace_u64)region * sizeof(struct ktrace_wave_header), control, kernel, place,
+                     start, __popc(lanes));
+}
+
+/* Lanes may come here together or apart: each writes its own count, and the last to come writes the end that stays. */
+KTRACE_DEVICE_INLINE void end(const ktrace_wave &wave)
+{
+    if (wave.elect_mask == 0xFFFFFFFFu) return;
+    const struct ktrace_control &control = ktrace_control_block;
+    const anchor stop = read_anchor();
+    const ktrace_u32 lane = lane_id();
+    /* the region follows from the ring's address: no register is kept for it */
+    const ktrace_u64 ring = (ktrace_u64)wave.ring_high << 32 | wave.ring_low;
+    const ktrace_u32 index =
+        (ktrace_u32)((ring - (lane == 0 ? control.main_rings : control.lane_rings)) >> __popc(wave.ring_mask));
+    const ktrace_u32 region = lane == 0 ? index : index / 31;
+    struct ktrace_wave_header *header = (struct ktrace_wave_header *)control.headers + region;
+    header->final_count_bytes[lane] = wave.count_bytes;
+    if ((__activemask() & wave.elect_mask) == 0)
+        store_pair((ktrace_u64)&header->end_clock_ticks, stop.clock, stop.wall);
+}
+
+#else
+
+KTRACE_DEVICE_INLINE void begin(ktrace_wave &, site_id) {}
+KTRACE_DEVICE_INLINE void end(const ktrace_wave &) {}
+
+#endif
+
+/* The handle that KTRACE_KERNEL declares. */
+struct kernel_wave : ktrace_wave {
+    KTRACE_DEVICE_INLINE explicit kernel_wave(site_id kernel) { begin(*this, kernel); }
+    KTRACE_DEVICE_INLINE ~kernel_wave() { end(*this); }
+    kernel_wave(const kernel_wave &) = delete;
+    kernel_wave &operator=(const kernel_wave &) = delete;
+};
+
+/* The handle of an untraced specialization: every event on it is nothing. */
+struct untraced_wave {
+    KTRACE_DEVICE_INLINE explicit untraced_wave(site_id) {}
+};
+template <class... Rest> KTRACE_DEVICE_INLINE ktrace_u32 event(untraced_wave &, Rest...) { return 0; }
+template <class... Rest> KTRACE_DEVICE_INLINE void stop(untraced_wave &, Rest...) {}
+
+template <bool Traced> struct choose {
+    using kernel = kernel_wave;
+    using parameter = ktrace_wave;
+};
+template <> struct choose<false> {
+    using kernel = untraced_wave;
+    using parameter = untraced_wave;
+};
+
+template <class Wave> struct range {
+    Wave &wave;
+    template <class... Payload> KTRACE_DEVICE_INLINE range(Wave &handle, site_id site, Payload... payload) : wave(handle)
+    {
+        event(wave, site, payload...);
+    }
+    KTRACE_DEVICE_INLINE ~range() { event(wave, pop_site()); }
+    range(const range &) = delete;
+    range &operator=(const range &) = delete;
+};
+template <class Wave, class... Rest> range(Wave &, Rest...) -> range<Wave>;
+
+/* ---- Pins ------------------------------------------------------------------------------------------------------- */
+
+template <unsigned Bytes> struct pin_as;
+template <> struct pin_as<1> {
+    template <class T> static KTRACE_DEVICE_INLINE void pin(T &value)
+    {
+        unsigned int word = (unsigned int)value;
+        asm volatile("" : "+r"(word));
+        value = (T)word;
+    }
+};
+template <> struct pin_as<2> {
+    template <class T> static KTRACE_DEVICE_INLINE void pin(T &value)
+    {
+        asm volatile("" : "+h"(reinterpret_cast<unsigned short &>(value)));
+    }
+};
+template <> struct pin_as<4> {
+    template <class T> static KTRACE_DEVICE_INLINE void pin(T &value)
+    {
+        asm volatile("" : "+r"(reinterpret_cast<unsigned int &>(value)));
+    }
+};
+template <> struct pin_as<8> {
+    template <class T> static KTRACE_DEVICE_INLINE void pin(T &value)
+    {
+        asm volatile("" : "+l"(reinterpret_cast<unsigned long long &>(value)));
+    }
+};
+template <class T> KTRACE_DEVICE_INLINE void pin(T &value)
+{
+    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
+                  "ktrace: KTRACE_PIN takes a value of 1, 2, 4 or 8 bytes; pin the members of a larger one");
+    pin_as<sizeof(T)>::pin(value);
+}
+KTRACE_DEVICE_INLINE void pin(float &value) { asm volatile("" : "+f"(value)); }
+KTRACE_DEVICE_INLINE void pin(double &value) { asm volatile("" : "+d"(value)); }
+
+} /* namespace ktrace_detail */
+
+/* ---- The macros ------------------------------------------------------------------------------------------------- */
+
+#define KTRACE_JOIN_(a, b) a##b
+#define KTRACE_JOIN(a, b) KTRACE_JOIN_(a, b)
+#define KTRACE_SELECT_(one, two, chosen, ...) chosen
+#define KTRACE_SELECT(plain, with_payload, ...) KTRACE_SELECT_(__VA_ARGS__, with_payload, plain, )(__VA_ARGS__)
+#define KTRACE_TYPE_OF(payload) (ktrace_detail::payload_of<decltype(payload)>::type)
+#define KTRACE_BITS_OF(payload) (ktrace_detail::payload_of<decltype(payload)>::bits(payload))
+
+#define KTRACE_EVENT_1(kind, name) \
+    ktrace_detail::event(ktrace_handle, KTRACE_SITE(kind, KTRACE_PAYLOAD_NONE, name))
+#define KTRACE_EVENT_2(kind, name, payload) \
+    ktrace_detail::event(ktrace_handle, KTRACE_SITE(kind, KTRACE_TYPE_OF(payload), name), KTRACE_BITS_OF(payload))
+
+#define KTRACE_MARK_1(name) ((void)KTRACE_EVENT_1(KTRACE_KIND_MARK, name))
+#define KTRACE_MARK_2(name, payload) ((void)KTRACE_EVENT_2(KTRACE_KIND_MARK, name, payload))
+#define KTRACE_PUSH_1(name) ((void)KTRACE_EVENT_1(KTRACE_KIND_PUSH, name))
+#define KTRACE_PUSH_2(name, payload) ((void)KTRACE_EVENT_2(KTRACE_KIND_PUSH, name, payload))
+#define KTRACE_START_1(name) (KTRACE_EVENT_1(KTRACE_KIND_START, name) | 1u)
+#define KTRACE_START_2(name, payload) (KTRACE_EVENT_2(KTRACE_KIND_START, name, payload) | 1u)
+#define KTRACE_STOP_1(token) \
+    ktrace_detail::stop(ktrace_handle, ktrace_detail::stop_site<KTRACE_PAYLOAD_NONE>(), (ktrace_token)(token))
+#define KTRACE_STOP_2(token, payload) \
+    ktrace_detail::stop(ktrace_handle, ktrace_detail::stop_site<KTRACE_TYPE_OF(payload)>(), (ktrace_token)(token), \
+                        KTRACE_BITS_OF(payload))
+#define KTRACE_RANGE_1(name) \
+    ktrace_detail::range KTRACE_JOIN(ktrace_range_, __LINE__)(ktrace_handle, \
+                                                              KTRACE_SITE(KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, name))
+#define KTRACE_RANGE_2(name, payload) \
+    ktrace_detail::range KTRACE_JOIN(ktrace_range_, __LINE__)( \
+        ktrace_handle, KTRACE_SITE(KTRACE_KIND_PUSH, KTRACE_TYPE_OF(payload), name), KTRACE_BITS_OF(payload))
+
+#define KTRACE_KERNEL(name) \
+    ktrace_detail::kernel_wave ktrace_handle(KTRACE_SITE(KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, name))
+#define KTRACE_KERNEL_IF(traced, name) \
+    typename ktrace_detail::choose<(traced)>::kernel ktrace_handle( \
+        KTRACE_SITE(KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, name))
+#define KTRACE_RANGE(...) KTRACE_SELECT(KTRACE_RANGE_1, KTRACE_RANGE_2, __VA_ARGS__)
+#define KTRACE_MARK(...) KTRACE_SELECT(KTRACE_MARK_1, KTRACE_MARK_2, __VA_ARGS__)
+#define KTRACE_RANGE_PUSH(...) KTRACE_SELECT(KTRACE_PUSH_1, KTRACE_PUSH_2, __VA_ARGS__)
+#define KTRACE_RANGE_POP() ((void)ktrace_detail::event(ktrace_handle, ktrace_detail::pop_site()))
+#define KTRACE_RANGE_START(...) KTRACE_SELECT(KTRACE_START_1, KTRACE_START_2, __VA_ARGS__)
+#define KTRACE_RANGE_STOP(...) KTRACE_SELECT(KTRACE_STOP_1, KTRACE_STOP_2, __VA_ARGS__)
+#define KTRACE_INACTIVE_TOKEN(name) ((void)sizeof(name ""), (ktrace_token)0)
+#define KTRACE_PIN(x) ktrace_detail::pin(x)
+#define KTRACE_PARAM , ktrace_wave &ktrace_handle
+#define KTRACE_ARG , ktrace_handle
+#define KTRACE_PARAM_ONLY ktrace_wave &ktrace_handle
+#define KTRACE_ARG_ONLY ktrace_handle
+#define KTRACE_PARAM_IF(traced) , typename ktrace_detail::choose<(traced)>::parameter &ktrace_handle
+
+/* ---- Registration ----------------------------------------------------------------------------------------------- */
+
+/* Every translation unit tells libktrace where its control block is, through the CUDA runtime it was linked with. */
+#if defined(__CUDACC__) && !defined(__CUDACC_RTC__) && !defined(__CUDA_ARCH__) && !defined(KTRACE_NO_REGISTER)
+namespace ktrace_detail {
+namespace {
+struct registered_unit {
+    struct ktrace_registration registration;
+    static int symbol_address(void **address, const void *symbol)
+    {
+        return (int)cudaGetSymbolAddress(address, symbol);
+    }
+    registered_unit()
+        : registration{sizeof(struct ktrace_registration), nullptr, &ktrace_control_block, symbol_address, __FILE__}
+    {
+        ktrace_register(&registration);
+    }
+    ~registered_unit() { ktrace_unregister(&registration); }
+};
+registered_unit registered_unit_instance;
+} /* namespace */
+} /* namespace ktrace_detail */
+#endif
+
+#endif
