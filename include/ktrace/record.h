@@ -93,7 +93,7 @@ struct ktrace_filter {
     ktrace_u32 block_last[3];
     ktrace_u32 place_first; /* inclusive: SM id on NVIDIA, XCC id on amdgcn */
     ktrace_u32 place_last;
-    ktrace_u32 workgroup_step;      /* 1: all; n: workgroups whose linear index is a multiple of n */
+    ktrace_u32 workgroup_step;      /* 1: all; n: workgroups whose linear index (mod 2^32) is a multiple of n */
     ktrace_u32 wave_mask_low;       /* bit i: wave i of a workgroup records, i < 32; ... */
     ktrace_u32 wave_mask_high;      /* ... 32 <= i < 64; waves from 64 on follow bit 63 */
     ktrace_u32 reserved;

@@ -5,7 +5,7 @@
 typedef unsigned int ktrace_token;
 
 /* The token counts as used, so that nothing warns of it; a payload is not looked at. */
-#define KTRACE_DISABLED_FIRST(token, ...) ((void)(token))
+#define KTRACE_DISABLED_FIRST(token, ...) ((void)sizeof(token))
 
 #define KTRACE_KERNEL(name)
 #define KTRACE_KERNEL_IF(traced, name)

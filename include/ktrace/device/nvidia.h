@@ -235,16 +235,16 @@ KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id, ktrace_
                  : "memory");
     return clock;
 }
-KTRACE_DEVICE_INLINE void record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_token token)
+KTRACE_DEVICE_INLINE ktrace_u32 record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_token token)
 {
     ktrace_u32 clock;
     asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
                      KTRACE_ASM_STORE_TOKEN("%7") KTRACE_ASM_END("16") KTRACE_ASM_OPERANDS(id),
                  "r"(token)
                  : "memory");
-    (void)clock;
+    return clock;
 }
-KTRACE_DEVICE_INLINE void record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_token token, ktrace_u64 last)
+KTRACE_DEVICE_INLINE ktrace_u32 record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_token token, ktrace_u64 last)
 {
     ktrace_u32 clock;
     asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
@@ -252,10 +252,10 @@ KTRACE_DEVICE_INLINE void record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_t
                          KTRACE_ASM_OPERANDS(id),
                  "r"(token), "l"(last)
                  : "memory");
-    (void)clock;
+    return clock;
 }
 /* With the descriptor's address in a slot of its own, before the token. */
-KTRACE_DEVICE_INLINE void record_wide_stop(ktrace_wave &wave, ktrace_u64 site, ktrace_token token)
+KTRACE_DEVICE_INLINE ktrace_u32 record_wide_stop(ktrace_wave &wave, ktrace_u64 site, ktrace_token token)
 {
     ktrace_u32 clock;
     asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
@@ -263,9 +263,9 @@ KTRACE_DEVICE_INLINE void record_wide_stop(ktrace_wave &wave, ktrace_u64 site, k
                          KTRACE_ASM_OPERANDS(KTRACE_SITE_WIDE),
                  "r"(token), "l"(site)
                  : "memory");
-    (void)clock;
+    return clock;
 }
-KTRACE_DEVICE_INLINE void record_wide_stop(ktrace_wave &wave, ktrace_u64 site, ktrace_token token, ktrace_u64 last)
+KTRACE_DEVICE_INLINE ktrace_u32 record_wide_stop(ktrace_wave &wave, ktrace_u64 site, ktrace_token token, ktrace_u64 last)
 {
     ktrace_u32 clock;
     asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
@@ -273,14 +273,14 @@ KTRACE_DEVICE_INLINE void record_wide_stop(ktrace_wave &wave, ktrace_u64 site, k
                          KTRACE_ASM_STORE("%9") KTRACE_ASM_END("32") KTRACE_ASM_OPERANDS(KTRACE_SITE_WIDE),
                  "r"(token), "l"(site), "l"(last)
                  : "memory");
-    (void)clock;
+    return clock;
 }
 
 #else /* the host's pass over __host__ __device__ functions: nothing is recorded there */
 
 template <class... Rest> KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &, Rest...) { return 0; }
-template <class... Rest> KTRACE_DEVICE_INLINE void record_stop(ktrace_wave &, Rest...) {}
-template <class... Rest> KTRACE_DEVICE_INLINE void record_wide_stop(ktrace_wave &, Rest...) {}
+template <class... Rest> KTRACE_DEVICE_INLINE ktrace_u32 record_stop(ktrace_wave &, Rest...) { return 0; }
+template <class... Rest> KTRACE_DEVICE_INLINE ktrace_u32 record_wide_stop(ktrace_wave &, Rest...) { return 0; }
 
 #endif
 
@@ -349,7 +349,7 @@ constexpr ktrace_u32 no_region = 0xFFFFFFFFu;
 
 struct wave_place {
     ktrace_u32 wave, waves;      /* within the workgroup */
-    ktrace_u64 workgroup_linear; /* within the grid */
+    ktrace_u32 workgroup_linear; /* within the grid, modulo 2^32 */
 };
 
 #if defined(__CUDA_ARCH__)
@@ -360,7 +360,7 @@ KTRACE_DEVICE_INLINE wave_place place_of_wave()
     const ktrace_u32 thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     place.wave = thread >> 5;
     place.waves = (blockDim.x * blockDim.y * blockDim.z + 31) >> 5;
-    place.workgroup_linear = blockIdx.x + (ktrace_u64)gridDim.x * (blockIdx.y + (ktrace_u64)gridDim.y * blockIdx.z);
+    place.workgroup_linear = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     return place;
 }
 
@@ -406,7 +406,7 @@ KTRACE_DEVICE_INLINE void store_words(ktrace_u64 address, ktrace_u32 a, ktrace_u
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"((unsigned long long)address), "r"(a), "r"(b), "r"(c),
                  "r"(d)
                  : "memory");
-    (void)clock;
+    return clock;
 }
 KTRACE_DEVICE_INLINE void store_pair(ktrace_u64 address, ktrace_u64 a, ktrace_u64 b)
 {
@@ -455,7 +455,7 @@ KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
     const ktrace_u32 lane = lane_id();
     const ktrace_u32 leader = __ffs((int)lanes) - 1;
     const ktrace_u32 partition =
-        ((ktrace_u32)place.workgroup_linear * place.waves + place.wave) & (control.partitions - 1);
+        (place.workgroup_linear * place.waves + place.wave) & (control.partitions - 1);
     if (!passes(control.filter, place)) {
         struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
         if (lane == leader) atomicAdd((unsigned long long *)&counters->partition[partition].filtered, 1ull);
