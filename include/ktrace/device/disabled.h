@@ -4,8 +4,8 @@
 
 typedef unsigned int ktrace_token;
 
-/* The token counts as used, so that nothing warns of it; a payload is not looked at. */
-#define KTRACE_DISABLED_FIRST(token, ...) ((void)sizeof(token))
+/* The token is read, so that no compiler calls it unused; a payload is not looked at. */
+#define KTRACE_DISABLED_FIRST(token, ...) ((void)((token) == 0u))
 
 #define KTRACE_KERNEL(name)
 #define KTRACE_KERNEL_IF(traced, name)

@@ -406,7 +406,6 @@ KTRACE_DEVICE_INLINE void store_words(ktrace_u64 address, ktrace_u32 a, ktrace_u
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"((unsigned long long)address), "r"(a), "r"(b), "r"(c),
                  "r"(d)
                  : "memory");
-    return clock;
 }
 KTRACE_DEVICE_INLINE void store_pair(ktrace_u64 address, ktrace_u64 a, ktrace_u64 b)
 {
