@@ -1,0 +1,25 @@
+/* An annotated source compiled with this folder first on its include path is the source without annotations: what the
+ * machine code of a disabled build is compared with. It shares nothing with the real header. */
+#ifndef KTRACE_DEVICE_H
+#define KTRACE_DEVICE_H
+
+#define KTRACE_KERNEL(...)
+#define KTRACE_KERNEL_IF(...)
+#define KTRACE_RANGE(...)
+#define KTRACE_MARK(...)
+#define KTRACE_RANGE_PUSH(...)
+#define KTRACE_RANGE_POP(...)
+#define KTRACE_PIN(...)
+#define KTRACE_PARAM
+#define KTRACE_ARG
+#define KTRACE_PARAM_ONLY
+#define KTRACE_ARG_ONLY
+#define KTRACE_PARAM_IF(...)
+
+/* Only the token needs a type, since its name is in the source. Nothing reads it. */
+typedef int ktrace_token;
+#define KTRACE_RANGE_START(...) 0
+#define KTRACE_RANGE_STOP(token, ...) ((void)(token))
+#define KTRACE_INACTIVE_TOKEN(...) 0
+
+#endif
