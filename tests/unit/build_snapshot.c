@@ -1,0 +1,414 @@
+#include "build_snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct lane_ring {
+    struct ktrace_slot *slots; /* NULL until the lane records */
+    uint32_t count_bytes;
+};
+
+struct build {
+    struct kt_snapshot *snapshot;
+    struct lane_ring (*rings)[KTRACE_MAX_LANES]; /* one row a wave */
+};
+
+static void check(int condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void *grow(void *items, uint64_t count, size_t item_bytes)
+{
+    void *grown = realloc(items, (count ? count : 1) * item_bytes);
+    check(grown != NULL);
+    return grown;
+}
+
+static char *copy(const char *text)
+{
+    char *result = strdup(text);
+    check(result != NULL);
+    return result;
+}
+
+struct build *build_begin(uint32_t main_ring_slots, uint32_t lane_ring_slots)
+{
+    struct build *build = calloc(1, sizeof *build);
+    check(build && main_ring_slots && lane_ring_slots);
+    check((main_ring_slots & (main_ring_slots - 1)) == 0 && (lane_ring_slots & (lane_ring_slots - 1)) == 0);
+    build->snapshot = kt_snapshot_new();
+    struct kt_snapshot *snapshot = build->snapshot;
+    check(snapshot != NULL);
+    free(snapshot->name);
+    free(snapshot->device);
+    snapshot->name = copy("test");
+    snapshot->device = copy("Synthetic device");
+    snapshot->arch = KTRACE_ARCH_NVIDIA;
+    snapshot->flags = KT_SNAPSHOT_KEEP_LAST;
+    snapshot->places = 8;
+    snapshot->clock_khz = 2000000;
+    snapshot->wall_tick_ns = 32;
+    snapshot->main_ring_slots = main_ring_slots;
+    snapshot->lane_ring_slots = lane_ring_slots;
+    snapshot->capability = 90;
+    snapshot->buffer_bytes = 64u << 20;
+    snapshot->regions = 8192;
+    return build;
+}
+
+uint32_t build_module(struct build *build, uint32_t control_offset)
+{
+    struct kt_snapshot *snapshot = build->snapshot;
+    uint32_t number = (uint32_t)snapshot->module_count++;
+    snapshot->modules = grow(snapshot->modules, snapshot->module_count, sizeof *snapshot->modules);
+    snapshot->modules[number] = (struct kt_module){.number = number};
+    /* until build_finish, the offset travels as the module's site 0, which no handle names */
+    struct kt_module *module = &snapshot->modules[number];
+    module->sites = grow(NULL, 1, sizeof *module->sites);
+    module->sites[0] = (struct kt_site){.id = control_offset};
+    module->site_count = 1;
+    return number;
+}
+
+static struct kt_site *site_of(const struct build *build, uint32_t site)
+{
+    uint32_t module = site >> 16, index = site & 0xFFFF;
+    check(module < build->snapshot->module_count && index && index < build->snapshot->modules[module].site_count);
+    return &build->snapshot->modules[module].sites[index];
+}
+
+static uint32_t control_offset_of(const struct build *build, uint32_t module)
+{
+    return (uint32_t)build->snapshot->modules[module].sites[0].id;
+}
+
+static uint32_t add_site(struct build *build, uint32_t number, uint64_t id, int wide, const struct kt_site *like)
+{
+    struct kt_module *module = &build->snapshot->modules[number];
+    uint32_t index = module->site_count++;
+    check(index < 0x10000);
+    module->sites = grow(module->sites, module->site_count, sizeof *module->sites);
+    struct kt_site *site = &module->sites[index];
+    *site = *like;
+    site->id = id;
+    site->wide = (uint8_t)wide;
+    site->line = index * 10;
+    site->name = copy(like->name);
+    site->file = copy("kernel.cu");
+    return number << 16 | index;
+}
+
+uint32_t build_site(struct build *build, uint32_t module, enum ktrace_kind kind, enum ktrace_payload_type payload_type,
+                    const char *name)
+{
+    check(module < build->snapshot->module_count);
+    struct kt_site like = {.kind = (uint8_t)kind, .payload_type = (uint8_t)payload_type, .name = (char *)name};
+    return add_site(build, module, build->snapshot->modules[module].site_count * 16ull, 0, &like);
+}
+
+uint32_t build_wide_site(struct build *build, uint32_t module, enum ktrace_kind kind,
+                         enum ktrace_payload_type payload_type, const char *name)
+{
+    check(module < build->snapshot->module_count);
+    struct kt_site like = {.kind = (uint8_t)kind, .payload_type = (uint8_t)payload_type, .name = (char *)name};
+    uint64_t address = 0x700000000000ull + build->snapshot->modules[module].site_count * 16ull;
+    return add_site(build, module, address, 1, &like);
+}
+
+uint16_t build_site_bits(const struct build *build, uint32_t site)
+{
+    const struct kt_site *known = site_of(build, site);
+    return known->wide ? KTRACE_SITE_WIDE : (uint16_t)(known->id + control_offset_of(build, site >> 16));
+}
+
+uint64_t build_wall_ns(uint64_t clock)
+{
+    return (1000000000 + clock / 2) / 32 * 32;
+}
+
+uint32_t build_wave(struct build *build, const struct build_wave *options)
+{
+    struct kt_snapshot *snapshot = build->snapshot;
+    const struct kt_site *kernel = site_of(build, options->kernel);
+    uint32_t number = (uint32_t)snapshot->wave_count++;
+    snapshot->waves = grow(snapshot->waves, snapshot->wave_count, sizeof *snapshot->waves);
+    build->rings = grow(build->rings, snapshot->wave_count, sizeof *build->rings);
+    memset(&build->rings[number], 0, sizeof build->rings[number]);
+
+    struct ktrace_wave_header *header = &snapshot->waves[number];
+    *header = (struct ktrace_wave_header){.magic = KTRACE_WAVE_MAGIC, .version = KTRACE_WIRE_VERSION};
+    header->arch = (uint8_t)snapshot->arch;
+    header->lane_count = options->lane_count ? options->lane_count : 32;
+    header->module = options->kernel >> 16;
+    header->control_offset = control_offset_of(build, header->module);
+    header->kernel_site = kernel->wide ? kernel->id : build_site_bits(build, options->kernel);
+    header->grid_id = options->grid_id;
+    for (int i = 0; i < 3; i++) {
+        header->grid[i] = options->grid[i] ? options->grid[i] : 1;
+        header->block[i] = options->block[i] ? options->block[i] : i ? 1 : 32;
+        header->workgroup[i] = options->workgroup[i];
+    }
+    header->wave = options->wave;
+    header->place = options->place;
+    header->place_count = snapshot->places;
+    header->start_clock_ticks = options->start_clock;
+    header->start_wall_ns = options->start_wall_ns ? options->start_wall_ns : build_wall_ns(options->start_clock);
+    return number;
+}
+
+static uint32_t capacity_of(const struct build *build, uint32_t lane)
+{
+    return lane ? build->snapshot->lane_ring_slots : build->snapshot->main_ring_slots;
+}
+
+static struct lane_ring *ring_of(struct build *build, uint32_t wave, uint32_t lane)
+{
+    check(wave < build->snapshot->wave_count && lane < KTRACE_MAX_LANES);
+    struct lane_ring *ring = &build->rings[wave][lane];
+    if (!ring->slots) {
+        ring->slots = calloc(capacity_of(build, lane), sizeof *ring->slots);
+        ring->count_bytes = 8;
+        check(ring->slots != NULL);
+    }
+    return ring;
+}
+
+static void store(struct build *build, struct lane_ring *ring, uint32_t lane, struct ktrace_slot slot)
+{
+    ring->slots[(ring->count_bytes / 8) % capacity_of(build, lane)] = slot;
+    ring->count_bytes += 8;
+}
+
+static void store_bits(struct build *build, struct lane_ring *ring, uint32_t lane, uint64_t bits)
+{
+    struct ktrace_slot slot;
+    memcpy(&slot, &bits, sizeof slot);
+    store(build, ring, lane, slot);
+}
+
+static struct lane_ring *store_event(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site)
+{
+    struct lane_ring *ring = ring_of(build, wave, lane);
+    struct ktrace_slot slot = {(uint32_t)clock, build_site_bits(build, site), (uint16_t)(ring->count_bytes / 8)};
+    store(build, ring, lane, slot);
+    if (slot.site == KTRACE_SITE_WIDE)
+        store_bits(build, ring, lane, site_of(build, site)->id);
+    return ring;
+}
+
+uint32_t build_event(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site)
+{
+    check(site_of(build, site)->payload_type == KTRACE_PAYLOAD_NONE);
+    store_event(build, wave, lane, clock, site);
+    return (uint32_t)clock | 1;
+}
+
+uint32_t build_payload(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
+                       uint64_t payload)
+{
+    check(site_of(build, site)->payload_type != KTRACE_PAYLOAD_NONE);
+    store_bits(build, store_event(build, wave, lane, clock, site), lane, payload);
+    return (uint32_t)clock | 1;
+}
+
+void build_stop(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token,
+                uint32_t lanes)
+{
+    check(site_of(build, site)->kind == KTRACE_KIND_STOP);
+    store_bits(build, store_event(build, wave, lane, clock, site), lane, token | (uint64_t)lanes << 32);
+}
+
+void build_stop_payload(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
+                        uint32_t token, uint32_t lanes, uint64_t payload)
+{
+    build_stop(build, wave, lane, clock, site, token, lanes);
+    store_bits(build, ring_of(build, wave, lane), lane, payload);
+}
+
+void build_leave(struct build *build, uint32_t wave, uint32_t lane)
+{
+    const struct lane_ring *ring = &build->rings[wave][lane];
+    build->snapshot->waves[wave].final_count_bytes[lane] = ring->count_bytes ? ring->count_bytes : 8;
+}
+
+void build_end(struct build *build, uint32_t wave, uint64_t clock)
+{
+    check(wave < build->snapshot->wave_count);
+    struct ktrace_wave_header *header = &build->snapshot->waves[wave];
+    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
+        if (lane < header->lane_count || build->rings[wave][lane].slots)
+            build_leave(build, wave, lane);
+    header->end_clock_ticks = clock;
+    header->end_wall_ns = build_wall_ns(clock);
+}
+
+void build_overwrite(struct build *build, uint32_t wave, uint32_t lane, uint32_t place, struct ktrace_slot slot)
+{
+    check(place < capacity_of(build, lane));
+    ring_of(build, wave, lane)->slots[place] = slot;
+}
+
+struct ktrace_wave_header *build_header(struct build *build, uint32_t wave)
+{
+    check(wave < build->snapshot->wave_count);
+    return &build->snapshot->waves[wave];
+}
+
+static void emit(struct kt_snapshot *snapshot, const struct ktrace_slot *slots, uint64_t count)
+{
+    snapshot->slots = grow(snapshot->slots, snapshot->slot_count + count, sizeof *snapshot->slots);
+    memcpy(snapshot->slots + snapshot->slot_count, slots, count * sizeof *slots);
+    snapshot->slot_count += count;
+}
+
+static void emit_ring(struct build *build, uint32_t wave, uint32_t lane)
+{
+    struct kt_snapshot *snapshot = build->snapshot;
+    const struct lane_ring *ring = &build->rings[wave][lane];
+    uint32_t capacity = capacity_of(build, lane), final_bytes = snapshot->waves[wave].final_count_bytes[lane];
+    struct kt_ring out = {.wave = wave, .lane = (uint16_t)lane, .first_slot = snapshot->slot_count};
+    if (!ring->slots || final_bytes == 8)
+        return;
+    if (final_bytes) {
+        uint32_t recorded = final_bytes / 8 - 1;
+        out.slot_count = recorded < capacity ? recorded : capacity;
+        for (uint32_t i = recorded - out.slot_count + 1; i <= recorded; i++)
+            emit(snapshot, &ring->slots[i % capacity], 1);
+    } else {
+        out.whole = 1;
+        out.slot_count = capacity;
+        emit(snapshot, ring->slots, capacity);
+    }
+    snapshot->rings = grow(snapshot->rings, snapshot->ring_count + 1, sizeof *snapshot->rings);
+    snapshot->rings[snapshot->ring_count++] = out;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct kt_site *left = a, *right = b;
+    if (left->wide != right->wide)
+        return left->wide < right->wide ? -1 : 1;
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+struct kt_snapshot *build_finish(struct build *build)
+{
+    struct kt_snapshot *snapshot = build->snapshot;
+    for (uint32_t wave = 0; wave < snapshot->wave_count; wave++)
+        for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) {
+            emit_ring(build, wave, lane);
+            free(build->rings[wave][lane].slots);
+        }
+    for (uint64_t i = 0; i < snapshot->module_count; i++) {
+        struct kt_module *module = &snapshot->modules[i];
+        memmove(module->sites, module->sites + 1, --module->site_count * sizeof *module->sites);
+        qsort(module->sites, module->site_count, sizeof *module->sites, by_id);
+    }
+    free(build->rings);
+    free(build);
+    return snapshot;
+}
+
+/* ---- The example ------------------------------------------------------------------------------------------------ */
+
+struct example_sites {
+    uint32_t gemm, prologue, mainloop, tile, k_tile, flags, value, scale, epilogue, pop, stop, stop_value;
+    uint32_t reduce, sum;
+};
+
+static void example_gemm_wave(struct build *build, const struct example_sites *sites, uint32_t wave, uint64_t clock,
+                              uint32_t iterations)
+{
+    uint32_t older = 0;
+    build_payload(build, wave, 0, clock += 40, sites->prologue, wave);
+    build_payload(build, wave, 0, clock += 20, sites->flags, wave & 1);
+    build_event(build, wave, 0, clock += 300, sites->pop);
+    build_event(build, wave, 0, clock += 10, sites->mainloop);
+    for (uint32_t i = 0; i < iterations; i++) {
+        build_payload(build, wave, 0, clock += 50, sites->tile, (uint64_t)(int64_t)((int32_t)i - 2));
+        float value = 0.5f * (float)i;
+        uint32_t bits, newer;
+        memcpy(&bits, &value, sizeof bits);
+        newer = build_payload(build, wave, 0, clock += 60, sites->k_tile, bits);
+        if (older)
+            build_stop(build, wave, 0, clock += 70, sites->stop, older, 0xFFFFFFFF);
+        older = newer;
+        if (i % 3 == 1)
+            build_event(build, wave, 5, clock += 15, sites->value);
+    }
+    double scale = 1.0 / 3;
+    uint64_t scale_bits;
+    memcpy(&scale_bits, &scale, sizeof scale_bits);
+    build_payload(build, wave, 0, clock += 30, sites->scale, scale_bits);
+    if (older)
+        build_stop_payload(build, wave, 0, clock += 30, sites->stop_value, older, 0xFFFFFFFF, iterations);
+    build_event(build, wave, 0, clock += 10, sites->pop);
+    build_event(build, wave, 0, clock += 10, sites->epilogue);
+    build_event(build, wave, 0, clock += 200, sites->pop);
+    build_end(build, wave, clock + 25);
+}
+
+static void example_reduce_wave(struct build *build, const struct example_sites *sites, uint32_t wave, uint64_t clock,
+                                int unfinished)
+{
+    build_event(build, wave, 0, clock += 30, sites->mainloop);
+    build_event(build, wave, 0, clock += 30, sites->sum);
+    build_event(build, wave, 0, clock += 500, sites->value);
+    if (unfinished)
+        return;
+    build_event(build, wave, 0, clock += 10, sites->pop);
+    build_event(build, wave, 0, clock += 10, sites->pop);
+    build_end(build, wave, clock + 25);
+}
+
+static struct example_sites example_sites(struct build *build)
+{
+    uint32_t module = build_module(build, 0x140);
+    struct example_sites sites = {
+        .gemm = build_site(build, module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "gemm"),
+        .prologue = build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_UINT64, "prologue"),
+        .mainloop = build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "mainloop"),
+        .tile = build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_INT64, "tile"),
+        .k_tile = build_site(build, module, KTRACE_KIND_START, KTRACE_PAYLOAD_FLOAT32, "k_tile"),
+        .flags = build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_BOOL, "flags"),
+        .value = build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "value"),
+        .scale = build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_FLOAT64, "scale"),
+        .epilogue = build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "epilogue"),
+        .pop = build_site(build, module, KTRACE_KIND_POP, KTRACE_PAYLOAD_NONE, ""),
+        .stop = build_site(build, module, KTRACE_KIND_STOP, KTRACE_PAYLOAD_NONE, ""),
+        .stop_value = build_site(build, module, KTRACE_KIND_STOP, KTRACE_PAYLOAD_UINT64, ""),
+        .reduce = build_site(build, module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "reduce"),
+        .sum = build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "sum"),
+    };
+    return sites;
+}
+
+struct kt_snapshot *build_example(uint32_t launches, uint32_t workgroups, uint32_t iterations)
+{
+    struct build *build = build_begin(1024, 16);
+    struct example_sites sites = example_sites(build);
+    uint64_t launch_ticks = 10000 + iterations * 400ull;
+    for (uint32_t launch = 0; launch < launches; launch++)
+        for (uint32_t i = 0; i < workgroups * 4; i++) {
+            int reduce = launch % 2 == 1;
+            uint32_t workgroup = i / 4;
+            uint64_t clock = 1000 + launch * launch_ticks + workgroup * 100 + i % 4 * 7;
+            uint32_t wave = build_wave(build, &(struct build_wave){.kernel = reduce ? sites.reduce : sites.gemm,
+                                                                   .grid_id = launch + 1,
+                                                                   .grid = {workgroups, 1, 1},
+                                                                   .block = {128, 1, 1},
+                                                                   .workgroup = {workgroup, 0, 0},
+                                                                   .wave = (uint16_t)(i % 4),
+                                                                   .place = workgroup % 8,
+                                                                   .start_clock = clock});
+            if (launch == launches - 1 && i == workgroups * 4 - 1)
+                example_reduce_wave(build, &sites, wave, clock, 1);
+            else if (reduce)
+                example_reduce_wave(build, &sites, wave, clock, 0);
+            else
+                example_gemm_wave(build, &sites, wave, clock, iterations);
+        }
+    return build_finish(build);
+}
