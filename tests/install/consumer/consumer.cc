@@ -1,0 +1,2 @@
+/* The same in C++: the program is one source. */
+#include "consumer.c"
