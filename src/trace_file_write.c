@@ -1,19 +1,12 @@
 #include "trace_file.h"
 
 #include "error.h"
+#include "export/sink.h"
 #include "trace.h"
 #include "writer.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <libdeflate.h>
-#include <limits.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "wave headers and slots are written as they lie in memory: a big-endian host has to swap them here"
@@ -142,32 +135,21 @@ static int collect_slots(struct span **out, size_t *count, const struct kt_snaps
 
 /* ---- Output ------------------------------------------------------------------------------------------------------ */
 
-/* Where to write. A regular file, or one that is not there yet, gets its bytes by a rename; a device or a pipe cannot. */
-struct output {
-    const char *path;
-    FILE *stream;
-    char *target;    /* what `path` is after symbolic links; NULL: `path` itself */
-    char *temporary; /* NULL: written in place */
-    int error;       /* errno of the first write that failed: finish_output reports it */
-};
-
-static void put(struct output *output, const void *data, size_t bytes)
+static int put(struct kt_sink *sink, const void *data, size_t bytes)
 {
-    if (bytes && !output->error && fwrite(data, 1, bytes, output->stream) != bytes)
-        output->error = errno ? errno : EIO;
+    return bytes ? sink->write(sink, data, bytes) : 0;
 }
 
 /* Headers end with the checksum of what precedes it. Frees `header`. */
-static void put_with_checksum(struct output *output, struct kt_string *header)
+static int put_with_checksum(struct kt_sink *sink, struct kt_string *header)
 {
     kt_write_u32(header, libdeflate_crc32(0, header->text, header->length));
-    if (header->failed && !output->error)
-        output->error = ENOMEM;
-    put(output, header->text, header->length);
+    int result = header->failed ? kt_fail_memory(header->length) : put(sink, header->text, header->length);
     kt_string_destroy(header);
+    return result;
 }
 
-static void put_header(struct output *output, const struct section *sections)
+static int put_header(struct kt_sink *sink, const struct section *sections)
 {
     uint64_t file_bytes = KT_FILE_HEADER_BYTES;
     for (int i = 0; i < SECTION_COUNT; i++) {
@@ -182,10 +164,10 @@ static void put_header(struct output *output, const struct section *sections)
     kt_write_u64(&header, 0); /* features */
     kt_write_u64(&header, file_bytes);
     kt_write_u32(&header, KT_FILE_HEADER_BYTES);
-    put_with_checksum(output, &header);
+    return put_with_checksum(sink, &header);
 }
 
-static void put_section(struct output *output, const struct section *section)
+static int put_section(struct kt_sink *sink, const struct section *section)
 {
     uint32_t checksum = 0;
     for (size_t i = 0; i < section->span_count; i++)
@@ -197,106 +179,12 @@ static void put_section(struct output *output, const struct section *section)
     kt_write_u32(&header, KT_FILE_REQUIRED);
     kt_write_u64(&header, bytes);
     kt_write_u32(&header, checksum);
-    put_with_checksum(output, &header);
+    int result = put_with_checksum(sink, &header);
 
-    for (size_t i = 0; i < section->span_count; i++)
-        put(output, section->spans[i].data, section->spans[i].bytes);
+    for (size_t i = 0; i < section->span_count && result == 0; i++)
+        result = put(sink, section->spans[i].data, section->spans[i].bytes);
     static const uint8_t zeros[KT_FILE_ALIGNMENT];
-    put(output, zeros, (size_t)padding_after(bytes));
-}
-
-static int fail_io(const char *action, const char *path, int error)
-{
-    return kt_fail(KTRACE_ERROR_IO, "%s: cannot %s: %s", path, action, strerror(error));
-}
-
-/* A new file beside `target`, with the permissions that any new file gets (mkstemp would make it private). */
-static int open_temporary(char **out, const char *target)
-{
-    static atomic_uint serial;
-    const char *slash = strrchr(target, '/');
-    int directory_bytes = slash ? (int)(slash - target) + 1 : 0;
-    size_t bytes = (size_t)directory_bytes + 64;
-    char *temporary = malloc(bytes);
-    if (!temporary)
-        return -1;
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        snprintf(temporary, bytes, "%.*s.ktrace-%ld-%u.tmp", directory_bytes, target, (long)getpid(),
-                 atomic_fetch_add(&serial, 1));
-        int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (descriptor >= 0) {
-            *out = temporary;
-            return descriptor;
-        }
-        if (errno != EEXIST)
-            break;
-    }
-    int error = errno;
-    free(temporary);
-    errno = error;
-    return -1;
-}
-
-static void discard_output(struct output *output)
-{
-    if (output->stream)
-        fclose(output->stream);
-    if (output->temporary)
-        unlink(output->temporary);
-    free(output->temporary);
-    free(output->target);
-    *output = (struct output){0};
-}
-
-static int open_output(struct output *out, const char *path)
-{
-    struct output output = {.path = path};
-    struct stat status;
-    bool exists = stat(path, &status) == 0;
-    if (exists && S_ISDIR(status.st_mode))
-        return fail_io("write", path, EISDIR);
-    bool in_place = exists && !S_ISREG(status.st_mode);
-    bool link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
-    if (link && !exists)
-        in_place = true; /* a dangling link: open() makes what it points to */
-    else if (link && !in_place && !(output.target = realpath(path, NULL)))
-        return fail_io("resolve", path, errno);
-
-    int descriptor = in_place ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
-                              : open_temporary(&output.temporary, output.target ? output.target : path);
-    if (descriptor < 0) {
-        int error = errno;
-        discard_output(&output);
-        return fail_io("create", path, error);
-    }
-    output.stream = fdopen(descriptor, "wb");
-    if (!output.stream) {
-        int error = errno;
-        close(descriptor);
-        discard_output(&output);
-        return fail_io("write", path, error);
-    }
-    *out = output;
-    return 0;
-}
-
-static int finish_output(struct output *output)
-{
-    if (fclose(output->stream) != 0 && !output->error)
-        output->error = errno;
-    output->stream = NULL;
-    const char *target = output->target ? output->target : output->path;
-    if (!output->error && output->temporary) {
-        if (rename(output->temporary, target) != 0) {
-            output->error = errno;
-        } else {
-            free(output->temporary);
-            output->temporary = NULL;
-        }
-    }
-    int result = output->error ? fail_io("write", output->path, output->error) : 0;
-    discard_output(output);
-    return result;
+    return result < 0 ? result : put(sink, zeros, (size_t)padding_after(bytes));
 }
 
 /* ---- Snapshots --------------------------------------------------------------------------------------------------- */
@@ -319,9 +207,9 @@ int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path)
     if (result == 0 && (info.failed || anchors.failed || modules.failed || rings.failed))
         result = kt_fail_memory(info.length + anchors.length + modules.length + rings.length);
 
-    struct output output;
+    struct kt_file_sink file;
     if (result == 0)
-        result = open_output(&output, path);
+        result = kt_file_sink_replace(&file, path);
     if (result == 0) {
         const struct section sections[SECTION_COUNT] = {
             {KT_FILE_INFO, &(struct span){info.text, info.length}, 1},
@@ -331,10 +219,10 @@ int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path)
             {KT_FILE_RINGS, &(struct span){rings.text, rings.length}, 1},
             {KT_FILE_SLOTS, slots, slot_spans},
         };
-        put_header(&output, sections);
-        for (int i = 0; i < SECTION_COUNT; i++)
-            put_section(&output, &sections[i]);
-        result = finish_output(&output);
+        result = put_header(&file.sink, sections);
+        for (int i = 0; i < SECTION_COUNT && result == 0; i++)
+            result = put_section(&file.sink, &sections[i]);
+        result = kt_file_sink_close(&file, result);
     }
     kt_string_destroy(&info);
     kt_string_destroy(&anchors);

@@ -1,0 +1,280 @@
+#include "cli.h"
+
+#include "../trace.h"
+#include "../trace_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+typedef struct kt_string text;
+
+/* "  device             NVIDIA H200": `printf` the value after it. */
+static void label(text *out, const char *name)
+{
+    kt_string_printf(out, "  %-19s ", name);
+}
+
+__attribute__((format(printf, 3, 4))) static void line(text *out, const char *name, const char *format, ...)
+{
+    label(out, name);
+    va_list arguments;
+    va_start(arguments, format);
+    kt_string_vprintf(out, format, arguments);
+    va_end(arguments);
+    kt_string_append_char(out, '\n');
+}
+
+static void line_visible(text *out, const char *name, const char *value)
+{
+    label(out, name);
+    cli_append_visible(out, value);
+    kt_string_append_char(out, '\n');
+}
+
+static void count(text *out, const char *name, uint64_t value)
+{
+    line(out, name, "%" PRIu64, value);
+}
+
+static void count_with_note(text *out, const char *name, uint64_t value, const char *note)
+{
+    line(out, name, "%-10" PRIu64 " %s", value, note);
+}
+
+static const char *arch_name(uint32_t arch)
+{
+    switch (arch) {
+    case KTRACE_ARCH_NVIDIA: return "NVIDIA";
+    case KTRACE_ARCH_AMDGCN: return "AMD GCN";
+    case KTRACE_ARCH_HOST: return "host";
+    default: return "unknown";
+    }
+}
+
+static const char *kind_name(uint8_t kind)
+{
+    static const char *const names[] = {"?", "kernel", "mark", "push", "pop", "start", "stop"};
+    return kind < sizeof names / sizeof *names ? names[kind] : "?";
+}
+
+static const char *payload_name(uint8_t type)
+{
+    static const char *const names[] = {"-", "bool", "int64", "uint64", "float32", "float64"};
+    return type < sizeof names / sizeof *names ? names[type] : "?";
+}
+
+static void append_file(text *out, const char *path, const struct kt_file_index *index)
+{
+    cli_append_visible(out, path);
+    kt_string_printf(out, ": trace file, format version %u, %" PRIu64 " bytes\n", index->version, index->file_bytes);
+}
+
+static void append_sections(text *out, const struct kt_file_index *index)
+{
+    kt_string_printf(out, "\nSections\n  %-6s %12s %12s\n", "type", "offset", "bytes");
+    for (uint32_t i = 0; i < index->section_count; i++) {
+        const struct kt_file_section *section = &index->sections[i];
+        kt_string_append(out, "  ");
+        for (int shift = 0; shift < 32; shift += 8) {
+            char letter = (char)(section->type >> shift);
+            kt_string_append_char(out, letter > ' ' && letter <= '~' ? letter : '?');
+        }
+        kt_string_printf(out, "   %12" PRIu64 " %12" PRIu64 "%s\n", section->payload_offset, section->payload_bytes,
+                         section->flags & KT_FILE_REQUIRED ? "" : "  optional");
+    }
+}
+
+static void append_capture(text *out, const struct kt_snapshot *snapshot)
+{
+    kt_string_append(out, "\nCapture\n");
+    line_visible(out, "name", snapshot->name);
+    line_visible(out, "device", snapshot->device);
+    line(out, "architecture", "%s", arch_name(snapshot->arch));
+    if (snapshot->arch == KTRACE_ARCH_NVIDIA)
+        line(out, "compute capability", "%u.%u", snapshot->capability / 10, snapshot->capability % 10);
+    line(out, snapshot->arch == KTRACE_ARCH_NVIDIA ? "SMs" : "places", "%u", snapshot->places);
+    if (snapshot->clock_khz)
+        line(out, "nominal clock", "%u.%03u MHz", snapshot->clock_khz / 1000, snapshot->clock_khz % 1000);
+    line(out, "wall clock step", "%u ns", snapshot->wall_tick_ns);
+    line(out, "buffer", "%" PRIu64 " bytes, %" PRIu64 " waves fit", snapshot->buffer_bytes, snapshot->regions);
+    line(out, "rings", "%u slots for lane 0, %u for every other lane", snapshot->main_ring_slots,
+         snapshot->lane_ring_slots);
+    line(out, "taken", "%s",
+         snapshot->flags & KT_SNAPSHOT_PEEK ? "while kernels could be running" : "after the kernels had ended");
+    line(out, "wrapped rings", "%s",
+         snapshot->flags & KT_SNAPSHOT_KEEP_LAST ? "keep their newest events" : "are an error");
+    if (*snapshot->warning)
+        line_visible(out, "warning", snapshot->warning);
+}
+
+static void append_contents(text *out, const struct ktrace_trace *trace)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    kt_string_append(out, "\nContents\n");
+    count(out, "launches", trace->launch_count);
+    count(out, "waves", trace->wave_count);
+    count(out, "rings with events", snapshot->ring_count);
+    count(out, "slots", snapshot->slot_count);
+    count(out, "events", trace->event_count);
+    line(out, "begins at", "%" PRIu64 " ns on the device's clock", trace->origin_ns);
+    line(out, "duration", "%.3f us", (double)trace->duration_ps / 1e6);
+    if (*ktrace_trace_warning(trace))
+        line_visible(out, "warning", ktrace_trace_warning(trace));
+}
+
+static void append_losses(text *out, const struct ktrace_trace *trace)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    kt_string_append(out, "\nNot there, or not whole\n");
+    count_with_note(out, "waves dropped", snapshot->waves_dropped, "found no room in the buffer");
+    count_with_note(out, "waves filtered", snapshot->waves_filtered, "turned away by the filter");
+    count_with_note(out, "waves unfinished", trace->waves_unfinished, "were still inside their kernel");
+    count_with_note(out, "slots lost", trace->slots_lost, "overwritten in rings that wrapped");
+    count_with_note(out, "slots corrupt", trace->slots_corrupt, "that no site explains");
+    count_with_note(out, "ranges unclosed", trace->ranges_unclosed, "end with their wave's last event");
+    count_with_note(out, "ends unmatched", trace->ends_unmatched, "pops and stops that nothing had opened");
+    count_with_note(out, "clocks ambiguous", trace->clocks_ambiguous, "waves with a gap that the clock cannot count");
+}
+
+static void append_clocks(text *out, const struct ktrace_trace *trace)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    kt_string_append(out, "\nClocks\n");
+    line(out, "fitted clock", "%.6f MHz", trace->clock_hz / 1e6);
+    line(out, "largest residual", "%.3f ns", trace->clock_residual_ns);
+    const struct kt_place_clock *loosest = NULL;
+    for (uint32_t i = 0; i < trace->place_clock_count; i++)
+        if (!loosest || trace->place_clocks[i].uncertainty_ns > loosest->uncertainty_ns)
+            loosest = &trace->place_clocks[i];
+    line(out, "places fitted", "%u", trace->place_clock_count);
+    if (loosest)
+        line(out, "least certain", "place %u: +-%.3f ns from %u anchors", loosest->place, loosest->uncertainty_ns,
+             loosest->anchor_count);
+    for (uint64_t i = 0; i < snapshot->anchor_count; i++) {
+        const struct kt_host_anchor *anchor = &snapshot->anchors[i];
+        line(out, i == 0 ? "host anchors" : "", "device %" PRIu64 " ns = host %" PRIu64 " ns, up to %" PRIu64 " later",
+             anchor->device_ns, anchor->host_before_ns, anchor->host_after_ns - anchor->host_before_ns);
+    }
+    if (snapshot->anchor_count == 0)
+        line(out, "host anchors", "none");
+}
+
+static void append_modules(text *out, const struct kt_snapshot *snapshot)
+{
+    kt_string_append(out, "\nModules and sites\n");
+    for (uint64_t i = 0; i < snapshot->module_count; i++) {
+        const struct kt_module *module = &snapshot->modules[i];
+        kt_string_printf(out, "  module %u: %u sites\n", module->number, module->site_count);
+        for (uint32_t k = 0; k < module->site_count; k++) {
+            const struct kt_site *site = &module->sites[k];
+            kt_string_printf(out, site->wide ? "  0x%016" PRIx64 : "  %18" PRIu64, site->id);
+            kt_string_printf(out, "  %-6s  %-7s  ", kind_name(site->kind), payload_name(site->payload_type));
+            cli_append_visible(out, *site->name ? site->name : "-");
+            kt_string_append(out, "  ");
+            cli_append_visible(out, site->file);
+            kt_string_printf(out, ":%u\n", site->line);
+        }
+    }
+    if (snapshot->module_count == 0)
+        kt_string_append(out, "  none\n");
+}
+
+static void append_launches(text *out, const struct ktrace_trace *trace)
+{
+    kt_string_append(out, "\nLaunches\n");
+    for (uint64_t i = 0; i < trace->launch_count; i++) {
+        const struct kt_launch *launch = &trace->launches[i];
+        kt_string_printf(out, "  %" PRIu64 ": ", i);
+        cli_append_visible(out, trace->kernels[launch->kernel].name);
+        kt_string_printf(out, " grid (%u, %u, %u) block (%u, %u, %u), grid id %" PRIu64 ", occurrence %u\n",
+                         launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
+                         launch->block[2], launch->grid_id, launch->occurrence);
+        kt_string_printf(out,
+                         "     %.3f us from %.3f us, %" PRIu64 " of %" PRIu64 " waves, %" PRIu64 " events, %" PRIu64
+                         " slots lost\n",
+                         (double)(launch->end_ps - launch->begin_ps) / 1e6, (double)launch->begin_ps / 1e6,
+                         launch->wave_count, launch->waves_launched, launch->event_count, launch->slots_lost);
+    }
+    if (trace->launch_count == 0)
+        kt_string_append(out, "  none\n");
+}
+
+static void append_waves(text *out, const struct ktrace_trace *trace)
+{
+    kt_string_printf(out, "\nWaves\n  %6s %5s %-20s %5s %5s %14s %14s %8s %6s\n", "launch", "place", "workgroup",
+                     "wave", "lanes", "begin us", "end us", "events", "lost");
+    for (uint64_t i = 0; i < trace->wave_count; i++) {
+        const struct kt_wave *wave = &trace->waves[i];
+        text workgroup = KT_STRING_INIT;
+        kt_string_printf(&workgroup, "(%u, %u, %u)", wave->workgroup[0], wave->workgroup[1], wave->workgroup[2]);
+        kt_string_printf(out, "  %6u %5u %-20s %5u %5u %14.3f %14.3f %8u %6" PRIu64 "%s\n", wave->launch, wave->place,
+                         kt_string_text(&workgroup), wave->wave, wave->lane_count, (double)wave->begin_ps / 1e6,
+                         (double)wave->end_ps / 1e6, wave->event_count, wave->slots_lost,
+                         wave->unfinished ? "  unfinished" : "");
+        out->failed |= workgroup.failed;
+        kt_string_destroy(&workgroup);
+    }
+}
+
+static int print_info(const char *path, const void *data, size_t bytes, bool with_waves)
+{
+    struct kt_file_index index;
+    struct ktrace_trace *trace;
+    if (kt_file_index_read(&index, data, bytes) < 0)
+        return cli_error_in_file(path);
+    if (ktrace_trace_load_memory(&trace, data, bytes) < 0) {
+        kt_file_index_free(&index);
+        return cli_error_in_file(path);
+    }
+    text out = KT_STRING_INIT;
+    append_file(&out, path, &index);
+    append_capture(&out, trace->snapshot);
+    append_contents(&out, trace);
+    append_losses(&out, trace);
+    append_clocks(&out, trace);
+    append_modules(&out, trace->snapshot);
+    append_launches(&out, trace);
+    if (with_waves)
+        append_waves(&out, trace);
+    append_sections(&out, &index);
+    ktrace_trace_destroy(trace);
+    kt_file_index_free(&index);
+    return cli_print_string(&out);
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {{"waves", no_argument, NULL, 'w'}, CLI_HELP_OPTION, {0}};
+    bool with_waves = false;
+    for (int option; (option = cli_option(&cli_info, argc, argv, ":hw", options)) != -1;) {
+        switch (option) {
+        case 'w': with_waves = true; break;
+        case 'h': return CLI_OK;
+        default: return CLI_USAGE;
+        }
+    }
+    const char *path = cli_operand(&cli_info, argc, argv, "one .ktrace file");
+    if (!path)
+        return CLI_USAGE;
+    void *data;
+    size_t bytes;
+    if (kt_file_read(&data, &bytes, path) < 0)
+        return cli_error_library();
+    int status = print_info(path, data, bytes, with_waves);
+    free(data);
+    return status;
+}
+
+const struct cli_command cli_info = {
+    .name = "info",
+    .brief = "print everything about a trace file",
+    .help = "Usage: ktrace info [--waves] FILE.ktrace\n"
+            "\n"
+            "The device, how the capture was set up, what is in the file and what is missing, clocks,\n"
+            "modules and their sites, launches, and the sections of the file.\n"
+            "\n"
+            "Options:\n"
+            "  -w, --waves  list every wave too\n"
+            "  -h, --help   print this\n",
+    .run = run,
+};

@@ -1,0 +1,309 @@
+/* main.c - the command `ktrace`: the table of commands, and what they share. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct cli_command *const commands[] = {&cli_demo, &cli_info, &cli_summary, &cli_export};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+/* ---- Messages ---------------------------------------------------------------------------------------------------- */
+
+int cli_error(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("ktrace: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return CLI_FAILURE;
+}
+
+int cli_error_library(void)
+{
+    struct kt_string sentence = KT_STRING_INIT;
+    cli_append_visible(&sentence, ktrace_last_error());
+    cli_error("%s", kt_string_text(&sentence));
+    kt_string_destroy(&sentence);
+    return CLI_FAILURE;
+}
+
+int cli_error_in_file(const char *path)
+{
+    struct kt_string sentence = KT_STRING_INIT;
+    cli_append_visible(&sentence, path);
+    kt_string_append(&sentence, ": ");
+    cli_append_visible(&sentence, ktrace_last_error());
+    cli_error("%s", kt_string_text(&sentence));
+    kt_string_destroy(&sentence);
+    return CLI_FAILURE;
+}
+
+int cli_error_usage(const struct cli_command *command, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "ktrace: %s: ", command->name);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, ": see 'ktrace %s --help'\n", command->name);
+    va_end(arguments);
+    return CLI_USAGE;
+}
+
+/* ---- Output ------------------------------------------------------------------------------------------------------ */
+
+static int output_error; /* errno of the first write to standard output that failed */
+
+void cli_write(const void *data, size_t bytes)
+{
+    if (bytes && !output_error && fwrite(data, 1, bytes, stdout) != bytes)
+        output_error = errno ? errno : EIO;
+}
+
+void cli_print(const char *text)
+{
+    cli_write(text, strlen(text));
+}
+
+int cli_print_string(struct kt_string *string)
+{
+    bool failed = string->failed;
+    if (failed)
+        cli_error("out of memory");
+    else
+        cli_write(kt_string_text(string), string->length);
+    kt_string_destroy(string);
+    return failed ? CLI_FAILURE : CLI_OK;
+}
+
+/* A full disk or a closed pipe must not look like success. */
+static int finish_output(int status)
+{
+    if (fflush(stdout) != 0 && !output_error)
+        output_error = errno;
+    if (!output_error)
+        return status;
+    int failure = cli_error("cannot write to standard output: %s", strerror(output_error));
+    return status == CLI_OK ? failure : status;
+}
+
+void cli_append_visible(struct kt_string *string, const char *text)
+{
+    while (*text) {
+        const unsigned char *here = (const unsigned char *)text;
+        size_t length = kt_utf8_length(text);
+        bool control = *here < 0x20 || *here == 0x7F || (here[0] == 0xC2 && here[1] < 0xA0);
+        if (length == 0 || control) {
+            kt_string_printf(string, "\\x%02X", *here);
+            text++;
+        } else {
+            kt_string_append_bytes(string, text, length);
+            text += length;
+        }
+    }
+}
+
+/* ---- Arguments --------------------------------------------------------------------------------------------------- */
+
+static void print_command_help(const struct cli_command *command)
+{
+    cli_print("ktrace ");
+    cli_print(command->name);
+    cli_print(" - ");
+    cli_print(command->brief);
+    cli_print("\n\n");
+    cli_print(command->help);
+}
+
+int cli_option(const struct cli_command *command, int argc, char **argv, const char *letters,
+               const struct option *options)
+{
+    opterr = 0;
+    int option = getopt_long(argc, argv, letters, options, NULL);
+    if (option == 'h')
+        print_command_help(command);
+    if (option != '?' && option != ':')
+        return option;
+    /* A short option is named by optopt; a long one is the argument before optind, and sets optopt, to its letter, only
+     * where it has an argument too many. */
+    const char *argument = argv[optind - 1];
+    bool is_long = strncmp(argument, "--", 2) == 0;
+    if (option == ':' && is_long)
+        cli_error_usage(command, "option '%s' needs an argument", argument);
+    else if (option == ':')
+        cli_error_usage(command, "option '-%c' needs an argument", optopt);
+    else if (is_long && optopt && strchr(letters, optopt))
+        cli_error_usage(command, "option '%.*s' takes no argument", (int)strcspn(argument, "="), argument);
+    else if (is_long && !optopt)
+        cli_error_usage(command, "unknown option '%s'", argument);
+    else
+        cli_error_usage(command, "unknown option '-%c'", optopt);
+    return '?';
+}
+
+const char *cli_operand(const struct cli_command *command, int argc, char **argv, const char *what)
+{
+    if (optind + 1 == argc)
+        return argv[optind];
+    if (optind == argc)
+        cli_error_usage(command, "name %s", what);
+    else
+        cli_error_usage(command, "name %s, not %d", what, argc - optind);
+    return NULL;
+}
+
+char *cli_executable_directory(void)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0 || (size_t)length == sizeof path - 1)
+        return NULL;
+    path[length] = 0;
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return NULL;
+    *slash = 0;
+    return strdup(path);
+}
+
+/* ---- Commands ---------------------------------------------------------------------------------------------------- */
+
+static const struct cli_command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* Insertions, deletions, replacements and swaps of neighbours that lead from one name to the other. */
+static int edit_distance(const char *from, const char *to)
+{
+    enum { LONGEST = 32 };
+    size_t rows = strlen(from), columns = strlen(to);
+    if (rows > LONGEST || columns > LONGEST)
+        return LONGEST;
+    int table[LONGEST + 1][LONGEST + 1];
+    for (size_t i = 0; i <= rows; i++) {
+        for (size_t j = 0; j <= columns; j++) {
+            if (i == 0 || j == 0) {
+                table[i][j] = (int)(i + j);
+                continue;
+            }
+            int best = table[i - 1][j - 1] + (from[i - 1] != to[j - 1]);
+            if (table[i - 1][j] + 1 < best)
+                best = table[i - 1][j] + 1;
+            if (table[i][j - 1] + 1 < best)
+                best = table[i][j - 1] + 1;
+            if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] &&
+                table[i - 2][j - 2] + 1 < best)
+                best = table[i - 2][j - 2] + 1;
+            table[i][j] = best;
+        }
+    }
+    return table[rows][columns];
+}
+
+static int fail_unknown_command(const char *name)
+{
+    const char *nearest = NULL;
+    int nearest_distance = 3; /* further away it is another word */
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        int distance = edit_distance(name, commands[i]->name);
+        bool abbreviated = *name && strncmp(name, commands[i]->name, strlen(name)) == 0;
+        if (abbreviated || distance < nearest_distance) {
+            nearest = commands[i]->name;
+            nearest_distance = abbreviated ? 0 : distance;
+        }
+    }
+    struct kt_string visible = KT_STRING_INIT;
+    cli_append_visible(&visible, name);
+    if (nearest)
+        cli_error("there is no command '%s': did you mean '%s'?", kt_string_text(&visible), nearest);
+    else
+        cli_error("there is no command '%s': 'ktrace --help' lists them", kt_string_text(&visible));
+    kt_string_destroy(&visible);
+    return CLI_USAGE;
+}
+
+static int print_help(void)
+{
+    struct kt_string text = KT_STRING_INIT;
+    kt_string_append(&text, "ktrace - timelines of the phases inside GPU kernels\n"
+                            "\n"
+                            "Usage: ktrace COMMAND [OPTION...] [FILE]\n"
+                            "\n"
+                            "Commands:\n");
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        kt_string_printf(&text, "  %-9s %s\n", commands[i]->name, commands[i]->brief);
+    kt_string_append(&text, "\n"
+                            "Options:\n"
+                            "  -h, --help     print this; after a command, print what it does and takes\n"
+                            "      --version  print the version\n"
+                            "\n"
+                            "Exit status:\n"
+                            "  0  success\n"
+                            "  1  failure: standard error says what, where and what to do\n"
+                            "  2  wrong usage\n");
+    return cli_print_string(&text);
+}
+
+static int help_command(int argc, char **argv)
+{
+    if (argc == 1)
+        return print_help();
+    const struct cli_command *command = find_command(argv[1]);
+    if (!command)
+        return fail_unknown_command(argv[1]);
+    print_command_help(command);
+    return CLI_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        cli_error("name a command: 'ktrace --help' lists them");
+        return CLI_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return print_help();
+    if (strcmp(name, "--version") == 0) {
+        cli_print("ktrace ");
+        cli_print(ktrace_version());
+        cli_print("\n");
+        return CLI_OK;
+    }
+    if (strcmp(name, "help") == 0)
+        return help_command(argc - 1, argv + 1);
+    if (name[0] == '-') {
+        cli_error("unknown option '%s': see 'ktrace --help'", name);
+        return CLI_USAGE;
+    }
+    const struct cli_command *command = find_command(name);
+    return command ? command->run(argc - 1, argv + 1) : fail_unknown_command(name);
+}
+
+/* A standard stream that the caller closed would be taken by the next file that is opened, and written over. The
+ * stand-in for standard output refuses writing, so that losing output stays an error. */
+static void occupy_standard_streams(void)
+{
+    for (int descriptor = 0; descriptor <= 2; descriptor++)
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+}
+
+int main(int argc, char **argv)
+{
+    occupy_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
+    return finish_output(run(argc, argv));
+}
