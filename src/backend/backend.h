@@ -1,0 +1,51 @@
+/* backend.h - what libktrace needs of a device runtime.
+ *
+ * A backend is opened on the calling thread's current device and belongs to one capture. Addresses are device addresses.
+ * Calls come from one thread at a time, not always the same: each enters the device's context for its own duration. All
+ * return 0 or a negative status with the error set.
+ */
+#ifndef KT_BACKEND_H
+#define KT_BACKEND_H
+
+#include "../snapshot.h"
+
+struct kt_device_facts {
+    char name[128];
+    uint32_t arch; /* enum ktrace_arch */
+    uint32_t places;
+    uint32_t clock_khz;
+    uint32_t wall_tick_ns;
+    uint32_t capability;
+};
+
+struct kt_backend;
+
+struct kt_backend_ops {
+    const char *name;
+    void (*close)(struct kt_backend *backend);
+    int (*facts)(struct kt_device_facts *out, struct kt_backend *backend);
+    int (*allocate)(uint64_t *address, struct kt_backend *backend, uint64_t bytes);
+    void (*release)(struct kt_backend *backend, uint64_t address);
+    int (*clear)(struct kt_backend *backend, uint64_t address, uint64_t bytes); /* to zero */
+    int (*to_device)(struct kt_backend *backend, uint64_t address, const void *data, uint64_t bytes);
+    /* `rows` pieces of `row_bytes`, `pitch_bytes` apart on the device, packed in `data`. With `peek` it neither waits for
+     * kernels nor is ordered after them. */
+    int (*to_host)(struct kt_backend *backend, void *data, uint64_t address, uint64_t row_bytes, uint64_t pitch_bytes,
+                   uint64_t rows, int peek);
+    /* Waits for all work. KTRACE_ERROR_STATE while a stream is being captured into a graph. */
+    int (*synchronize)(struct kt_backend *backend);
+    /* The allocation or constant bank that holds `address`. KTRACE_ERROR_NOT_FOUND: none. */
+    int (*range_of)(uint64_t *base, uint64_t *bytes, struct kt_backend *backend, uint64_t address);
+    /* The control block of a module loaded through the driver. */
+    int (*module_control)(uint64_t *address, struct kt_backend *backend, void *module);
+    int (*host_anchor)(struct kt_host_anchor *out, struct kt_backend *backend);
+};
+
+struct kt_backend {
+    const struct kt_backend_ops *ops;
+};
+
+/* On the current CUDA device: of the calling thread's context, or device 0's primary one. */
+int kt_backend_open_cuda(struct kt_backend **out);
+
+#endif

@@ -1,0 +1,83 @@
+#include "layout.h"
+
+#include "error.h"
+
+/* A ring's byte count is 32 bits on the device, and a ring must not cross a 4 GiB boundary. */
+#define MAX_RING_SLOTS (1u << 27)
+
+static uint32_t power_of_two_at_least(uint32_t value)
+{
+    uint32_t power = 1;
+    while (power < value) power *= 2;
+    return power;
+}
+
+static uint64_t region_bytes(uint32_t main_slots, uint32_t lane_slots)
+{
+    return sizeof(struct ktrace_wave_header) + (uint64_t)main_slots * KTRACE_SLOT_BYTES +
+           (uint64_t)lane_slots * KTRACE_SLOT_BYTES * KT_LANE_RINGS;
+}
+
+/* About 64 regions or more a partition: few enough that rounding down to whole rows loses little, many enough that
+ * waves that start together use different counters. */
+static uint32_t partitions_for(uint64_t regions)
+{
+    uint32_t partitions = 1;
+    while (partitions < KTRACE_MAX_PARTITIONS && (uint64_t)partitions * 2 * 64 <= regions) partitions *= 2;
+    return partitions;
+}
+
+int kt_layout_make(struct kt_layout *out, uint64_t buffer_bytes, uint32_t events_per_wave, uint32_t events_per_lane)
+{
+    struct kt_layout layout = {0};
+    layout.buffer_bytes = buffer_bytes ? buffer_bytes : KT_DEFAULT_BUFFER_BYTES;
+    if (events_per_wave == 0) events_per_wave = KT_DEFAULT_EVENTS_PER_WAVE;
+    if (events_per_lane == 0) events_per_lane = KT_DEFAULT_EVENTS_PER_LANE;
+    if (events_per_wave > MAX_RING_SLOTS || events_per_lane > MAX_RING_SLOTS)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "a ring of %u events is too large: at most %u",
+                       events_per_wave > MAX_RING_SLOTS ? events_per_wave : events_per_lane, MAX_RING_SLOTS);
+    layout.main_ring_slots = power_of_two_at_least(events_per_wave);
+    layout.lane_ring_slots = power_of_two_at_least(events_per_lane);
+
+    const uint64_t region = region_bytes(layout.main_ring_slots, layout.lane_ring_slots);
+    const uint64_t fitting = layout.buffer_bytes / region;
+    if (fitting == 0)
+        return kt_fail(KTRACE_ERROR_ARGUMENT,
+                       "buffer_bytes = %llu cannot hold one wave: %u events a wave and %u a lane take %llu bytes",
+                       (unsigned long long)layout.buffer_bytes, layout.main_ring_slots, layout.lane_ring_slots,
+                       (unsigned long long)region);
+    if (fitting > UINT32_MAX / 2)
+        return kt_fail(KTRACE_ERROR_ARGUMENT,
+                       "buffer_bytes = %llu makes %llu regions of %llu bytes, more than can be numbered: ask for more "
+                       "events a wave or a smaller buffer",
+                       (unsigned long long)layout.buffer_bytes, (unsigned long long)fitting, (unsigned long long)region);
+    layout.partitions = partitions_for(fitting);
+    layout.regions_per_partition = (uint32_t)(fitting / layout.partitions);
+    layout.regions = (uint64_t)layout.regions_per_partition * layout.partitions;
+
+    /* Main rings first: what follows a multiple of the larger power of two need only be aligned to the smaller. */
+    const uint64_t main_bytes = layout.regions * kt_layout_main_ring_bytes(&layout);
+    const uint64_t lane_alignment = kt_layout_lane_ring_bytes(&layout);
+    layout.lane_rings_offset = (main_bytes + lane_alignment - 1) / lane_alignment * lane_alignment;
+    const uint64_t lane_bytes = layout.regions * KT_LANE_RINGS * kt_layout_lane_ring_bytes(&layout);
+    const uint64_t header_alignment = sizeof(struct ktrace_wave_header);
+    layout.headers_offset =
+        (layout.lane_rings_offset + lane_bytes + header_alignment - 1) / header_alignment * header_alignment;
+    layout.total_bytes = layout.headers_offset + layout.regions * sizeof(struct ktrace_wave_header);
+    *out = layout;
+    return KTRACE_OK;
+}
+
+uint64_t kt_layout_bytes_for(uint64_t waves, uint32_t events_per_wave, uint32_t events_per_lane)
+{
+    struct kt_layout layout;
+    if (waves == 0) waves = 1;
+    if (kt_layout_make(&layout, UINT64_C(1) << 32, events_per_wave, events_per_lane) < 0) return 0;
+    const uint64_t region = region_bytes(layout.main_ring_slots, layout.lane_ring_slots);
+    /* Whole rows only: round up by at most one row of partitions. */
+    const uint64_t rows = partitions_for(waves);
+    uint64_t bytes = (waves + rows - 1) / rows * rows * region;
+    while (kt_layout_make(&layout, bytes, events_per_wave, events_per_lane) == KTRACE_OK && layout.regions < waves)
+        bytes += region;
+    return bytes;
+}

@@ -1,0 +1,42 @@
+/* layout.h - how a capture's buffer is cut into regions, and how large it must be to hold a given trace.
+ *
+ * One allocation: main rings (each aligned to its size), lane rings (31 a region), headers. Counters lie apart. Rings of a
+ * kind lie together, so that reading copies only the used columns of the used rows.
+ */
+#ifndef KT_LAYOUT_H
+#define KT_LAYOUT_H
+
+#include "ktrace/ktrace.h"
+
+#define KT_DEFAULT_BUFFER_BYTES ((uint64_t)64 << 20)
+#define KT_DEFAULT_EVENTS_PER_WAVE 512u
+#define KT_DEFAULT_EVENTS_PER_LANE 16u
+#define KT_LANE_RINGS (KTRACE_MAX_LANES - 1)
+
+struct kt_layout {
+    uint64_t buffer_bytes; /* as asked for */
+    uint32_t main_ring_slots, lane_ring_slots; /* powers of two */
+    uint32_t partitions;                       /* power of two */
+    uint32_t regions_per_partition;
+    uint64_t regions;
+    /* offsets from an address aligned to main_ring_bytes */
+    uint64_t lane_rings_offset, headers_offset;
+    uint64_t total_bytes; /* what those offsets need */
+};
+
+/* Zero means the default. Fails when not even one region fits, or a ring is larger than the wire format allows. */
+int kt_layout_make(struct kt_layout *out, uint64_t buffer_bytes, uint32_t events_per_wave, uint32_t events_per_lane);
+
+/* The least buffer_bytes whose layout with these rings has at least `waves` regions. */
+uint64_t kt_layout_bytes_for(uint64_t waves, uint32_t events_per_wave, uint32_t events_per_lane);
+
+static inline uint64_t kt_layout_main_ring_bytes(const struct kt_layout *layout)
+{
+    return (uint64_t)layout->main_ring_slots * KTRACE_SLOT_BYTES;
+}
+static inline uint64_t kt_layout_lane_ring_bytes(const struct kt_layout *layout)
+{
+    return (uint64_t)layout->lane_ring_slots * KTRACE_SLOT_BYTES;
+}
+
+#endif
