@@ -1,5 +1,6 @@
 #include "trace_file.h"
 
+#include "array.h"
 #include "error.h"
 #include "reader.h"
 #include "trace.h"
@@ -8,7 +9,6 @@
 #include <fcntl.h>
 #include <libdeflate.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -144,10 +144,9 @@ int kt_file_index_read(struct kt_file_index *out, const void *data, size_t bytes
     if (index.section_count > (bytes - header_bytes) / KT_FILE_SECTION_HEADER_BYTES)
         return kt_fail(KTRACE_ERROR_FORMAT, "the file header claims %u sections, more than %zu bytes hold: " DAMAGED,
                        index.section_count, bytes);
-    size_t index_bytes = (index.section_count + (size_t)1) * sizeof *index.sections;
-    index.sections = malloc(index_bytes);
+    index.sections = kt_array_new(index.section_count, sizeof *index.sections);
     if (!index.sections)
-        return kt_fail_memory(index_bytes);
+        return KTRACE_ERROR_MEMORY;
     struct kt_reader reader = kt_reader_over(data, bytes);
     kt_read_bytes(&reader, header_bytes);
     for (uint32_t i = 0; i < index.section_count && result == 0; i++)
@@ -224,17 +223,6 @@ static int end_payload(const struct payload *payload)
     return 0;
 }
 
-/* An array for what a section of this length holds: never empty, so that NULL means that memory ran out. */
-static int allocate(void *out, uint64_t count, size_t element_bytes)
-{
-    size_t bytes = ((size_t)count + (count == 0)) * element_bytes;
-    void *memory = calloc((size_t)count + (count == 0), element_bytes);
-    if (!memory)
-        return kt_fail_memory(bytes);
-    memcpy(out, &memory, sizeof memory);
-    return 0;
-}
-
 static int read_string(char **out, struct payload *payload)
 {
     uint32_t length = kt_read_count(&payload->reader, 1);
@@ -243,19 +231,14 @@ static int read_string(char **out, struct payload *payload)
         return fail_payload(payload, "a string is longer than what is left");
     if (memchr(text, 0, length))
         return fail_payload(payload, "a string contains a zero byte");
-    char *copy = malloc((size_t)length + 1);
+    char *copy = kt_array_new((size_t)length + 1, 1);
     if (!copy)
-        return kt_fail_memory((size_t)length + 1);
+        return KTRACE_ERROR_MEMORY;
     memcpy(copy, text, length);
     copy[length] = 0;
     free(*out);
     *out = copy;
     return 0;
-}
-
-static bool is_power_of_two_or_zero(uint32_t value)
-{
-    return (value & (value - 1)) == 0;
 }
 
 static int load_info(struct kt_snapshot *snapshot, struct payload *payload)
@@ -284,8 +267,6 @@ static int load_info(struct kt_snapshot *snapshot, struct payload *payload)
                        wire_version, KTRACE_VERSION_STRING, KTRACE_WIRE_VERSION);
     if (wire_version == 0 || reserved != 0)
         return fail_payload(payload, "has an impossible wire version or a reserved field in use");
-    if (!is_power_of_two_or_zero(snapshot->main_ring_slots) || !is_power_of_two_or_zero(snapshot->lane_ring_slots))
-        return fail_payload(payload, "the size of a ring is no power of two");
     int result = read_string(&snapshot->name, payload);
     if (result == 0)
         result = read_string(&snapshot->device, payload);
@@ -298,10 +279,11 @@ static int load_anchors(struct kt_snapshot *snapshot, struct payload *payload)
 {
     uint64_t count = 0;
     int result = record_count(&count, payload, KT_FILE_ANCHOR_BYTES);
-    if (result == 0)
-        result = allocate(&snapshot->anchors, count, sizeof *snapshot->anchors);
     if (result < 0)
         return result;
+    snapshot->anchors = kt_array_new_zeroed(count, sizeof *snapshot->anchors);
+    if (!snapshot->anchors)
+        return KTRACE_ERROR_MEMORY;
     snapshot->anchor_count = count;
     for (uint64_t i = 0; i < count; i++) {
         snapshot->anchors[i].host_before_ns = kt_read_u64(&payload->reader);
@@ -322,16 +304,10 @@ static int load_site(struct kt_site *site, struct payload *payload)
     uint8_t reserved = kt_read_u8(reader);
     if (reader->failed)
         return fail_payload(payload, "ends inside a site");
-    if (site->kind < KTRACE_KIND_KERNEL || site->kind > KTRACE_KIND_STOP ||
-        site->payload_type > KTRACE_PAYLOAD_FLOAT64 || site->wide > 1 || reserved != 0)
-        return fail_payload(payload, "the site before here has an unknown kind, payload type or flag");
+    if (reserved != 0)
+        return fail_payload(payload, "the site before here has a reserved field in use");
     int result = read_string(&site->name, payload);
     return result < 0 ? result : read_string(&site->file, payload);
-}
-
-static bool sites_ordered(const struct kt_site *a, const struct kt_site *b)
-{
-    return a->wide != b->wide ? a->wide < b->wide : a->id < b->id;
 }
 
 static int load_modules(struct kt_snapshot *snapshot, struct payload *payload)
@@ -340,9 +316,9 @@ static int load_modules(struct kt_snapshot *snapshot, struct payload *payload)
     uint32_t count = kt_read_count(reader, KT_FILE_MODULE_BYTES);
     if (reader->failed)
         return fail_payload(payload, "claims more modules than it can hold");
-    int result = allocate(&snapshot->modules, count, sizeof *snapshot->modules);
-    if (result < 0)
-        return result;
+    snapshot->modules = kt_array_new_zeroed(count, sizeof *snapshot->modules);
+    if (!snapshot->modules)
+        return KTRACE_ERROR_MEMORY;
     snapshot->module_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct kt_module *module = &snapshot->modules[i];
@@ -350,18 +326,14 @@ static int load_modules(struct kt_snapshot *snapshot, struct payload *payload)
         uint32_t sites = kt_read_count(reader, KT_FILE_SITE_BYTES);
         if (reader->failed)
             return fail_payload(payload, "a module claims more sites than the section can hold");
-        if (i > 0 && module[-1].number >= module->number)
-            return fail_payload(payload, "modules are not in ascending order");
-        result = allocate(&module->sites, sites, sizeof *module->sites);
-        if (result < 0)
-            return result;
+        module->sites = kt_array_new_zeroed(sites, sizeof *module->sites);
+        if (!module->sites)
+            return KTRACE_ERROR_MEMORY;
         module->site_count = sites;
         for (uint32_t k = 0; k < sites; k++) {
-            result = load_site(&module->sites[k], payload);
+            int result = load_site(&module->sites[k], payload);
             if (result < 0)
                 return result;
-            if (k > 0 && !sites_ordered(&module->sites[k - 1], &module->sites[k]))
-                return fail_payload(payload, "the sites of a module are not in ascending order");
         }
     }
     return end_payload(payload);
@@ -371,10 +343,11 @@ static int load_waves(struct kt_snapshot *snapshot, struct payload *payload)
 {
     uint64_t count = 0;
     int result = record_count(&count, payload, sizeof *snapshot->waves);
-    if (result == 0)
-        result = allocate(&snapshot->waves, count, sizeof *snapshot->waves);
     if (result < 0)
         return result;
+    snapshot->waves = kt_array_new_zeroed(count, sizeof *snapshot->waves);
+    if (!snapshot->waves)
+        return KTRACE_ERROR_MEMORY;
     snapshot->wave_count = count;
     memcpy(snapshot->waves, payload->reader.data, payload->reader.bytes);
     return 0;
@@ -384,10 +357,11 @@ static int load_slots(struct kt_snapshot *snapshot, struct payload *payload)
 {
     uint64_t count = 0;
     int result = record_count(&count, payload, sizeof *snapshot->slots);
-    if (result == 0)
-        result = allocate(&snapshot->slots, count, sizeof *snapshot->slots);
     if (result < 0)
         return result;
+    snapshot->slots = kt_array_new_zeroed(count, sizeof *snapshot->slots);
+    if (!snapshot->slots)
+        return KTRACE_ERROR_MEMORY;
     snapshot->slot_count = count;
     memcpy(snapshot->slots, payload->reader.data, payload->reader.bytes);
     return 0;
@@ -399,10 +373,11 @@ static int load_rings(struct kt_snapshot *snapshot, struct payload *payload)
     struct kt_reader *reader = &payload->reader;
     uint64_t count = 0;
     int result = record_count(&count, payload, KT_FILE_RING_BYTES);
-    if (result == 0)
-        result = allocate(&snapshot->rings, count, sizeof *snapshot->rings);
     if (result < 0)
         return result;
+    snapshot->rings = kt_array_new_zeroed(count, sizeof *snapshot->rings);
+    if (!snapshot->rings)
+        return KTRACE_ERROR_MEMORY;
     snapshot->ring_count = count;
     uint64_t next_slot = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -412,12 +387,6 @@ static int load_rings(struct kt_snapshot *snapshot, struct payload *payload)
         ring->whole = kt_read_u16(reader);
         ring->slot_count = kt_read_u32(reader);
         ring->first_slot = next_slot;
-        if (ring->wave >= snapshot->wave_count || ring->lane >= KTRACE_MAX_LANES || ring->whole > 1)
-            return fail_payload(payload, "the ring before here names a wave or a lane that there is not");
-        if (i > 0 && (ring[-1].wave > ring->wave || (ring[-1].wave == ring->wave && ring[-1].lane >= ring->lane)))
-            return fail_payload(payload, "rings are not in ascending order");
-        if (ring->slot_count > (ring->lane == 0 ? snapshot->main_ring_slots : snapshot->lane_ring_slots))
-            return fail_payload(payload, "the ring before here has more slots than a ring holds");
         if (ring->slot_count > snapshot->slot_count - next_slot)
             return fail_payload(payload, "the ring before here has more slots than there are");
         next_slot += ring->slot_count;
@@ -425,6 +394,57 @@ static int load_rings(struct kt_snapshot *snapshot, struct payload *payload)
     if (next_slot != snapshot->slot_count)
         return fail_payload(payload, "rings do not cover all slots");
     return 0;
+}
+
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
+
+static int check_modules(const struct kt_snapshot *snapshot, int status, const char *advice)
+{
+    for (uint64_t i = 0; i < snapshot->module_count; i++) {
+        const struct kt_module *module = &snapshot->modules[i];
+        if (i > 0 && module[-1].number >= module->number)
+            return kt_fail(status, "modules %u and %u are not in ascending order: %s", module[-1].number,
+                           module->number, advice);
+        for (uint32_t k = 0; k < module->site_count; k++) {
+            const struct kt_site *site = &module->sites[k];
+            if (site->kind < KTRACE_KIND_KERNEL || site->kind > KTRACE_KIND_STOP ||
+                site->payload_type > KTRACE_PAYLOAD_FLOAT64 || site->wide > 1)
+                return kt_fail(status,
+                               "site %u of module %u has kind %u, payload type %u and width %u, unknown to ktrace "
+                               "%s: %s",
+                               k, module->number, site->kind, site->payload_type, site->wide, KTRACE_VERSION_STRING,
+                               advice);
+            if (k > 0 && (site[-1].wide != site->wide ? site[-1].wide > site->wide : site[-1].id >= site->id))
+                return kt_fail(status, "sites %u and %u of module %u are not in ascending order: %s", k - 1, k,
+                               module->number, advice);
+        }
+    }
+    return 0;
+}
+
+static int check_rings(const struct kt_snapshot *snapshot, int status, const char *advice)
+{
+    uint32_t main_slots = snapshot->main_ring_slots, lane_slots = snapshot->lane_ring_slots;
+    if ((main_slots & (main_slots - 1)) != 0 || (lane_slots & (lane_slots - 1)) != 0)
+        return kt_fail(status, "rings of %u and %u slots, not powers of two: %s", main_slots, lane_slots, advice);
+    for (uint64_t i = 0; i < snapshot->ring_count; i++) {
+        const struct kt_ring *ring = &snapshot->rings[i];
+        if (ring->wave >= snapshot->wave_count || ring->lane >= KTRACE_MAX_LANES || ring->whole > 1)
+            return kt_fail(status, "ring %llu is of wave %u of %llu, lane %u of %u, whole %u: %s", (ull)i, ring->wave,
+                           (ull)snapshot->wave_count, ring->lane, KTRACE_MAX_LANES, ring->whole, advice);
+        if (i > 0 && (ring[-1].wave > ring->wave || (ring[-1].wave == ring->wave && ring[-1].lane >= ring->lane)))
+            return kt_fail(status, "rings %llu and %llu are not in ascending order: %s", (ull)i - 1, (ull)i, advice);
+        if (ring->slot_count > (ring->lane == 0 ? main_slots : lane_slots))
+            return kt_fail(status, "ring %llu has %u slots, more than a ring of lane %u holds: %s", (ull)i,
+                           ring->slot_count, ring->lane, advice);
+    }
+    return 0;
+}
+
+int kt_snapshot_check(const struct kt_snapshot *snapshot, int status, const char *advice)
+{
+    int result = check_modules(snapshot, status, advice);
+    return result < 0 ? result : check_rings(snapshot, status, advice);
 }
 
 int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
@@ -453,6 +473,8 @@ int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
             result = loaders[i].load(snapshot, &payload);
     }
     kt_file_index_free(&index);
+    if (result == 0)
+        result = kt_snapshot_check(snapshot, KTRACE_ERROR_FORMAT, DAMAGED);
     if (result < 0) {
         kt_snapshot_destroy(snapshot);
         return result;
@@ -494,9 +516,9 @@ static int read_descriptor(void **out, size_t *bytes, int descriptor, const char
 {
     size_t capacity = 1u << 16, used = 0;
     uint64_t limit = KT_FILE_HEADER_BYTES;
-    uint8_t *data = malloc(capacity);
+    uint8_t *data = kt_array_new(capacity, 1);
     if (!data)
-        return kt_fail_memory(capacity);
+        return KTRACE_ERROR_MEMORY;
     for (;;) {
         size_t room = capacity - used;
         size_t wanted = limit - used < room ? (size_t)(limit - used) : room;
@@ -521,13 +543,11 @@ static int read_descriptor(void **out, size_t *bytes, int descriptor, const char
         }
         if ((size_t)got < wanted || used == limit)
             break;
-        capacity *= 2;
-        uint8_t *grown = realloc(data, capacity);
-        if (!grown) {
+        int result = kt_array_reserve(&data, &capacity, used + 1, 1);
+        if (result < 0) {
             free(data);
-            return kt_fail_memory(capacity);
+            return result;
         }
-        data = grown;
     }
     *out = data;
     *bytes = used;

@@ -1,12 +1,12 @@
 #include "trace_file.h"
 
+#include "array.h"
 #include "error.h"
 #include "export/sink.h"
 #include "trace.h"
 #include "writer.h"
 
 #include <libdeflate.h>
-#include <stdlib.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "wave headers and slots are written as they lie in memory: a big-endian host has to swap them here"
@@ -106,10 +106,9 @@ static void encode_rings(struct kt_string *buffer, const struct kt_snapshot *sna
  * that lie so in memory already are one span. */
 static int collect_slots(struct span **out, size_t *count, const struct kt_snapshot *snapshot)
 {
-    size_t bytes = (snapshot->ring_count + 1) * sizeof(struct span);
-    struct span *spans = malloc(bytes);
+    struct span *spans = kt_array_new(snapshot->ring_count, sizeof *spans);
     if (!spans)
-        return kt_fail_memory(bytes);
+        return KTRACE_ERROR_MEMORY;
     size_t used = 0;
     uint64_t next_slot = UINT64_MAX;
     for (uint64_t i = 0; i < snapshot->ring_count; i++) {
@@ -195,6 +194,9 @@ int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "a trace cannot be saved without %s", snapshot ? "a path" : "a trace");
     if (snapshot->module_count > UINT32_MAX)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: a file holds at most 2^32 - 1 modules", path);
+    int result = kt_snapshot_check(snapshot, KTRACE_ERROR_ARGUMENT, "such a trace cannot be saved");
+    if (result < 0)
+        return result;
 
     struct kt_string info = KT_STRING_INIT, anchors = KT_STRING_INIT, modules = KT_STRING_INIT, rings = KT_STRING_INIT;
     encode_info(&info, snapshot);
@@ -203,7 +205,7 @@ int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path)
     encode_rings(&rings, snapshot);
     struct span *slots = NULL;
     size_t slot_spans = 0;
-    int result = collect_slots(&slots, &slot_spans, snapshot);
+    result = collect_slots(&slots, &slot_spans, snapshot);
     if (result == 0 && (info.failed || anchors.failed || modules.failed || rings.failed))
         result = kt_fail_memory(info.length + anchors.length + modules.length + rings.length);
 
