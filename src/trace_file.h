@@ -58,14 +58,11 @@ struct kt_file_index {
     struct kt_file_section *sections; /* section_count of them; owned */
 };
 
-/* Write `snapshot` to `path`, replacing a file there in one step: other processes see the old file or the new one. */
+/* Write `snapshot` to `path`, replacing a file there in one step: other processes see the old file or the new one. One
+ * that kt_check_snapshot refuses is not written: it could not be loaded. */
 int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path);
 /* Nothing in `data` is trusted. Memory used is proportional to `bytes`. */
 int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes);
-
-/* What a file guarantees beyond its layout, see "Rules" in docs/format.md: `status` with a sentence that ends in `advice`
- * where a rule is broken. Both saving and loading check. */
-int kt_snapshot_check(const struct kt_snapshot *snapshot, int status, const char *advice);
 
 /* A whole .ktrace file, or a pipe that delivers one, in memory: `*data` is the caller's, free() it. What does not begin
  * like a .ktrace file is refused before the rest is read. The sentence of an error names the path. */

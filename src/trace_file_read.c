@@ -1,6 +1,7 @@
 #include "trace_file.h"
 
 #include "array.h"
+#include "check.h"
 #include "error.h"
 #include "reader.h"
 #include "trace.h"
@@ -15,6 +16,12 @@
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "wave headers and slots are read as they lie in the file: a big-endian host has to swap them here"
 #endif
+
+/* Headers lie in files as in memory: these are the offsets of docs/format.md. */
+_Static_assert(offsetof(struct ktrace_wave_header, kernel_site) == 16, "part of the file format");
+_Static_assert(offsetof(struct ktrace_wave_header, start_clock_ticks) == 64, "part of the file format");
+_Static_assert(offsetof(struct ktrace_wave_header, place) == 96, "part of the file format");
+_Static_assert(offsetof(struct ktrace_wave_header, final_count_bytes) == 128, "part of the file format");
 
 #define DAMAGED "the file is damaged: copy it again, or record it again"
 
@@ -396,57 +403,6 @@ static int load_rings(struct kt_snapshot *snapshot, struct payload *payload)
     return 0;
 }
 
-/* ---- Checks ------------------------------------------------------------------------------------------------------ */
-
-static int check_modules(const struct kt_snapshot *snapshot, int status, const char *advice)
-{
-    for (uint64_t i = 0; i < snapshot->module_count; i++) {
-        const struct kt_module *module = &snapshot->modules[i];
-        if (i > 0 && module[-1].number >= module->number)
-            return kt_fail(status, "modules %u and %u are not in ascending order: %s", module[-1].number,
-                           module->number, advice);
-        for (uint32_t k = 0; k < module->site_count; k++) {
-            const struct kt_site *site = &module->sites[k];
-            if (site->kind < KTRACE_KIND_KERNEL || site->kind > KTRACE_KIND_STOP ||
-                site->payload_type > KTRACE_PAYLOAD_FLOAT64 || site->wide > 1)
-                return kt_fail(status,
-                               "site %u of module %u has kind %u, payload type %u and width %u, unknown to ktrace "
-                               "%s: %s",
-                               k, module->number, site->kind, site->payload_type, site->wide, KTRACE_VERSION_STRING,
-                               advice);
-            if (k > 0 && (site[-1].wide != site->wide ? site[-1].wide > site->wide : site[-1].id >= site->id))
-                return kt_fail(status, "sites %u and %u of module %u are not in ascending order: %s", k - 1, k,
-                               module->number, advice);
-        }
-    }
-    return 0;
-}
-
-static int check_rings(const struct kt_snapshot *snapshot, int status, const char *advice)
-{
-    uint32_t main_slots = snapshot->main_ring_slots, lane_slots = snapshot->lane_ring_slots;
-    if ((main_slots & (main_slots - 1)) != 0 || (lane_slots & (lane_slots - 1)) != 0)
-        return kt_fail(status, "rings of %u and %u slots, not powers of two: %s", main_slots, lane_slots, advice);
-    for (uint64_t i = 0; i < snapshot->ring_count; i++) {
-        const struct kt_ring *ring = &snapshot->rings[i];
-        if (ring->wave >= snapshot->wave_count || ring->lane >= KTRACE_MAX_LANES || ring->whole > 1)
-            return kt_fail(status, "ring %llu is of wave %u of %llu, lane %u of %u, whole %u: %s", (ull)i, ring->wave,
-                           (ull)snapshot->wave_count, ring->lane, KTRACE_MAX_LANES, ring->whole, advice);
-        if (i > 0 && (ring[-1].wave > ring->wave || (ring[-1].wave == ring->wave && ring[-1].lane >= ring->lane)))
-            return kt_fail(status, "rings %llu and %llu are not in ascending order: %s", (ull)i - 1, (ull)i, advice);
-        if (ring->slot_count > (ring->lane == 0 ? main_slots : lane_slots))
-            return kt_fail(status, "ring %llu has %u slots, more than a ring of lane %u holds: %s", (ull)i,
-                           ring->slot_count, ring->lane, advice);
-    }
-    return 0;
-}
-
-int kt_snapshot_check(const struct kt_snapshot *snapshot, int status, const char *advice)
-{
-    int result = check_modules(snapshot, status, advice);
-    return result < 0 ? result : check_rings(snapshot, status, advice);
-}
-
 int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
 {
     static const struct {
@@ -474,7 +430,7 @@ int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
     }
     kt_file_index_free(&index);
     if (result == 0)
-        result = kt_snapshot_check(snapshot, KTRACE_ERROR_FORMAT, DAMAGED);
+        result = kt_check_snapshot(snapshot);
     if (result < 0) {
         kt_snapshot_destroy(snapshot);
         return result;

@@ -1,6 +1,7 @@
 #include "trace_file.h"
 
 #include "array.h"
+#include "check.h"
 #include "error.h"
 #include "export/sink.h"
 #include "trace.h"
@@ -115,11 +116,6 @@ static int collect_slots(struct span **out, size_t *count, const struct kt_snaps
         const struct kt_ring *ring = &snapshot->rings[i];
         if (ring->slot_count == 0)
             continue;
-        if (ring->slot_count > snapshot->slot_count || ring->first_slot > snapshot->slot_count - ring->slot_count) {
-            free(spans);
-            return kt_fail(KTRACE_ERROR_ARGUMENT, "ring %llu of the snapshot lies outside its slots",
-                           (unsigned long long)i);
-        }
         size_t ring_bytes = (size_t)ring->slot_count * sizeof(struct ktrace_slot);
         if (ring->first_slot == next_slot)
             spans[used - 1].bytes += ring_bytes;
@@ -132,7 +128,7 @@ static int collect_slots(struct span **out, size_t *count, const struct kt_snaps
     return 0;
 }
 
-/* ---- Output ------------------------------------------------------------------------------------------------------ */
+/* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
 static int put(struct kt_sink *sink, const void *data, size_t bytes)
 {
@@ -194,7 +190,7 @@ int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "a trace cannot be saved without %s", snapshot ? "a path" : "a trace");
     if (snapshot->module_count > UINT32_MAX)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: a file holds at most 2^32 - 1 modules", path);
-    int result = kt_snapshot_check(snapshot, KTRACE_ERROR_ARGUMENT, "such a trace cannot be saved");
+    int result = kt_check_snapshot(snapshot); /* or it could not be loaded */
     if (result < 0)
         return result;
 
