@@ -134,6 +134,9 @@ def nvrtc_cases(nvcc, work, program):
                 Case(
                     f"nvrtc {arch} KTRACE_ENABLE={enable}",
                     [
+                        # libnvrtc opens its libnvrtc-builtins by name
+                        "env",
+                        f"LD_LIBRARY_PATH={os.path.dirname(library)}",
                         program,
                         library,
                         KERNELS,
