@@ -57,7 +57,8 @@ int kt_gzip_sink_finish(struct kt_gzip_sink *gzip)
 
 void kt_gzip_sink_destroy(struct kt_gzip_sink *gzip)
 {
-    libdeflate_free_compressor(gzip->compressor);
+    if (gzip->compressor) /* old libdeflates do not take NULL */
+        libdeflate_free_compressor(gzip->compressor);
     free(gzip->member);
     free(gzip->compressed);
     *gzip = (struct kt_gzip_sink){.status = KTRACE_ERROR_STATE};

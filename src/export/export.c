@@ -1,0 +1,276 @@
+#include "export.h"
+
+#include "../error.h"
+#include "../string_builder.h"
+#include "sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct kt_exporter *const kt_exporters[] = {&kt_exporter_perfetto, NULL};
+
+enum {
+    NAME_MAX_BYTES = 200,      /* of a trace's name within a file name; file systems take 255 */
+    NUMBERED_FILES = 1000000,  /* how many files of one name are tried */
+    TEMPORARY_FILES = 1000
+};
+
+static const struct kt_exporter *find_exporter(const char *name)
+{
+    for (const struct kt_exporter *const *exporter = kt_exporters; *exporter; exporter++)
+        if (strcmp((*exporter)->name, name) == 0)
+            return *exporter;
+
+    struct kt_string known = KT_STRING_INIT;
+    for (const struct kt_exporter *const *exporter = kt_exporters; *exporter; exporter++)
+        kt_string_printf(&known, "%s%s", exporter == kt_exporters ? "" : ", ", (*exporter)->name);
+    kt_fail(KTRACE_ERROR_NOT_FOUND, "no exporter \"%s\"; there are: %s", name, kt_string_text(&known));
+    kt_string_destroy(&known);
+    return NULL;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
+
+static int memory_write(struct kt_sink *sink, const void *data, size_t bytes)
+{
+    struct kt_memory_sink *memory = (struct kt_memory_sink *)sink;
+    if (bytes > 0 && kt_pb_reserve(&memory->buffer, bytes)) {
+        memcpy(memory->buffer.data + memory->buffer.bytes, data, bytes);
+        memory->buffer.bytes += bytes;
+    }
+    return kt_pb_status(&memory->buffer);
+}
+
+void kt_memory_sink_init(struct kt_memory_sink *memory)
+{
+    *memory = (struct kt_memory_sink){.sink = {.write = memory_write}};
+}
+
+/* ---- Files ----------------------------------------------------------------------------------------------------- */
+
+static int write_all(struct kt_file_sink *file, const uint8_t *data, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t written = write(file->fd, data, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return kt_fail(KTRACE_ERROR_IO, "%s: could not be written: %s", file->path, strerror(errno));
+        data += written;
+        bytes -= (size_t)written;
+    }
+    return KTRACE_OK;
+}
+
+static int flush(struct kt_file_sink *file)
+{
+    if (!file->status)
+        file->status = write_all(file, file->buffer, file->bytes);
+    file->bytes = 0;
+    return file->status;
+}
+
+static int file_write(struct kt_sink *sink, const void *data, size_t bytes)
+{
+    struct kt_file_sink *file = (struct kt_file_sink *)sink;
+    if (bytes > KT_FILE_SINK_BYTES - file->bytes && flush(file))
+        return file->status;
+    if (file->status)
+        return file->status;
+    if (bytes > KT_FILE_SINK_BYTES)
+        return file->status = write_all(file, data, bytes);
+    if (bytes > 0)
+        memcpy(file->buffer + file->bytes, data, bytes);
+    file->bytes += bytes;
+    return KTRACE_OK;
+}
+
+static void free_file(struct kt_file_sink *file)
+{
+    free(file->path);
+    free(file->final_path);
+    free(file->buffer);
+    file->path = file->final_path = NULL;
+    file->buffer = NULL;
+}
+
+static int init_file(struct kt_file_sink *file)
+{
+    *file = (struct kt_file_sink){.sink = {.write = file_write}, .fd = -1};
+    file->buffer = malloc(KT_FILE_SINK_BYTES);
+    return file->buffer ? KTRACE_OK : kt_fail_memory(KT_FILE_SINK_BYTES);
+}
+
+static int open_file(struct kt_file_sink *file, const char *path, int flags)
+{
+    file->path = strdup(path);
+    if (!file->path) {
+        free_file(file);
+        return kt_fail_memory(strlen(path) + 1);
+    }
+    file->fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0666);
+    if (file->fd >= 0)
+        return KTRACE_OK;
+    int status = errno == EEXIST && flags & O_EXCL
+                     ? kt_fail(KTRACE_ERROR_STATE, "%s: exists already", path)
+                     : kt_fail(KTRACE_ERROR_IO, "%s: could not be opened: %s", path, strerror(errno));
+    free(file->path);
+    file->path = NULL;
+    return status;
+}
+
+int kt_file_sink_create(struct kt_file_sink *file, const char *path)
+{
+    int status = init_file(file);
+    if (!status)
+        status = open_file(file, path, O_CREAT | O_EXCL);
+    if (status)
+        free_file(file);
+    return status;
+}
+
+int kt_file_sink_replace(struct kt_file_sink *file, const char *path)
+{
+    int status = init_file(file);
+    if (status)
+        return status;
+
+    struct stat there;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+        file->keep = 1;
+        status = open_file(file, path, 0);
+        if (status)
+            free_file(file);
+        return status;
+    }
+
+    /* Through a symbolic link, so that the link stays one. */
+    file->final_path = realpath(path, NULL);
+    if (!file->final_path)
+        file->final_path = strdup(path);
+    size_t capacity_bytes = file->final_path ? strlen(file->final_path) + 32 : 0;
+    char *temporary = file->final_path ? malloc(capacity_bytes) : NULL;
+    if (!temporary) {
+        free_file(file);
+        return kt_fail_memory(strlen(path) + 32);
+    }
+    for (int i = 0; i < TEMPORARY_FILES; i++) {
+        snprintf(temporary, capacity_bytes, "%s.%ld.%d.part", file->final_path, (long)getpid(), i);
+        status = open_file(file, temporary, O_CREAT | O_EXCL);
+        if (status != KTRACE_ERROR_STATE)
+            break;
+    }
+    free(temporary);
+    if (status)
+        free_file(file);
+    return status;
+}
+
+int kt_file_sink_close(struct kt_file_sink *file, int status)
+{
+    if (!status)
+        status = flush(file);
+    if (close(file->fd) != 0 && !status)
+        status = kt_fail(KTRACE_ERROR_IO, "%s: could not be written: %s", file->path, strerror(errno));
+    if (!status && file->final_path && rename(file->path, file->final_path) != 0)
+        status = kt_fail(KTRACE_ERROR_IO, "%s: could not be moved to %s: %s", file->path, file->final_path,
+                         strerror(errno));
+    if (status && !file->keep)
+        unlink(file->path);
+    free_file(file);
+    return status;
+}
+
+/* ---- Public ---------------------------------------------------------------------------------------------------- */
+
+int ktrace_trace_export(const struct ktrace_trace *trace, const char *exporter, const char *path)
+{
+    if (!trace || !exporter || !path || !*path)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_export: needs a trace, an exporter and a path");
+    const struct kt_exporter *found = find_exporter(exporter);
+    if (!found)
+        return KTRACE_ERROR_NOT_FOUND;
+
+    struct kt_file_sink file;
+    int status = kt_file_sink_replace(&file, path);
+    if (status)
+        return status;
+    return kt_file_sink_close(&file, found->write(&file.sink, trace));
+}
+
+int ktrace_trace_export_memory(void **data, size_t *bytes, const struct ktrace_trace *trace, const char *exporter)
+{
+    if (!data || !bytes || !trace || !exporter)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_export_memory: needs two results, a trace and an exporter");
+    const struct kt_exporter *found = find_exporter(exporter);
+    if (!found)
+        return KTRACE_ERROR_NOT_FOUND;
+
+    struct kt_memory_sink memory;
+    kt_memory_sink_init(&memory);
+    int status = found->write(&memory.sink, trace);
+    if (status) {
+        kt_pb_destroy(&memory.buffer);
+        return status;
+    }
+    *data = memory.buffer.data;
+    *bytes = memory.buffer.bytes;
+    return KTRACE_OK;
+}
+
+/* A trace's name as a part of a file name that no shell, no file system and no directory walk takes amiss. */
+static void safe_name(char safe[NAME_MAX_BYTES + 1], const char *name)
+{
+    size_t bytes = 0;
+    for (; name && name[bytes] && bytes < NAME_MAX_BYTES; bytes++) {
+        char c = name[bytes];
+        int harmless = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                       (bytes > 0 && (c == '.' || c == '-' || c == '+'));
+        safe[bytes] = harmless ? c : '_';
+    }
+    safe[bytes] = '\0';
+    if (bytes == 0)
+        strcpy(safe, "ktrace");
+}
+
+int ktrace_trace_export_new(char **path, const struct ktrace_trace *trace, const char *directory)
+{
+    if (!path || !trace)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_export_new: needs a place for the path and a trace");
+    const struct kt_exporter *exporter = &kt_exporter_perfetto;
+    char name[NAME_MAX_BYTES + 1];
+    safe_name(name, trace->snapshot ? trace->snapshot->name : NULL);
+    if (!directory)
+        directory = "";
+    size_t directory_bytes = strlen(directory);
+    const char *slash = directory_bytes > 0 && directory[directory_bytes - 1] != '/' ? "/" : "";
+    size_t capacity_bytes = directory_bytes + sizeof name + strlen(exporter->suffix) + 32;
+    char *candidate = malloc(capacity_bytes);
+    if (!candidate)
+        return kt_fail_memory(capacity_bytes);
+
+    struct kt_file_sink file;
+    int status = KTRACE_OK;
+    for (int i = 0; i < NUMBERED_FILES; i++) {
+        char number[16] = "";
+        if (i > 0)
+            snprintf(number, sizeof number, "_%d", i);
+        snprintf(candidate, capacity_bytes, "%s%s%s_ktrace%s.%s", directory, slash, name, number, exporter->suffix);
+        status = kt_file_sink_create(&file, candidate);
+        if (status != KTRACE_ERROR_STATE)
+            break;
+    }
+    if (!status)
+        status = kt_file_sink_close(&file, exporter->write(&file.sink, trace));
+    if (status) {
+        free(candidate);
+        return status;
+    }
+    *path = candidate;
+    return KTRACE_OK;
+}
