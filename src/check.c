@@ -1,0 +1,164 @@
+#include "check.h"
+
+#include "error.h"
+
+#define BANK_SITES_MAX (0x10000 / sizeof(struct ktrace_site))
+#define WAVE_SLOTS_MAX (1u << 30)
+
+uint64_t kt_waves_per_workgroup(const struct ktrace_wave_header *header)
+{
+    uint64_t threads = (uint64_t)header->block[0] * header->block[1] * header->block[2];
+    uint64_t width = header->arch == KTRACE_ARCH_AMDGCN ? 64 : 32;
+    return (threads + width - 1) / width;
+}
+
+static int checked_waves_of_grid(uint64_t *waves, const struct ktrace_wave_header *header)
+{
+    uint64_t product = kt_waves_per_workgroup(header);
+    for (int i = 0; i < 3; i++)
+        if (__builtin_mul_overflow(product, header->grid[i], &product))
+            return -1;
+    *waves = product;
+    return 0;
+}
+
+uint64_t kt_waves_of_grid(const struct ktrace_wave_header *header)
+{
+    uint64_t waves = 0;
+    checked_waves_of_grid(&waves, header);
+    return waves;
+}
+
+int kt_check_header(const struct ktrace_wave_header *header, uint64_t number)
+{
+    unsigned long long n = number;
+    uint64_t waves;
+    if (header->magic != KTRACE_WAVE_MAGIC)
+        return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: magic 0x%08x is not 0x%08x", n, header->magic,
+                       KTRACE_WAVE_MAGIC);
+    if (header->version != KTRACE_WIRE_VERSION)
+        return kt_fail(KTRACE_ERROR_VERSION,
+                       "wave %llu: its kernel was compiled with wire version %u, this library reads version %u", n,
+                       header->version, KTRACE_WIRE_VERSION);
+    if (header->arch < KTRACE_ARCH_NVIDIA || header->arch > KTRACE_ARCH_HOST)
+        return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: architecture %u is unknown", n, header->arch);
+    if (header->lane_count == 0 || header->lane_count > KTRACE_MAX_LANES)
+        return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: %u lanes are not 1 to %u", n, header->lane_count,
+                       KTRACE_MAX_LANES);
+    for (int i = 0; i < 3; i++) {
+        if (header->grid[i] == 0 || header->block[i] == 0)
+            return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: grid or block dimension %d is zero", n, i);
+        if (header->workgroup[i] >= header->grid[i])
+            return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: workgroup coordinate %u is outside of the grid's %u", n,
+                           header->workgroup[i], header->grid[i]);
+    }
+    if (header->wave >= kt_waves_per_workgroup(header))
+        return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: its index %u is not below the workgroup's %llu waves", n,
+                       header->wave, (unsigned long long)kt_waves_per_workgroup(header));
+    if (checked_waves_of_grid(&waves, header) < 0)
+        return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: its grid has more than 2^64 waves", n);
+    return 0;
+}
+
+static int check_site(const struct kt_site *site, const struct kt_site *previous, uint32_t module)
+{
+    if (site->kind < KTRACE_KIND_KERNEL || site->kind > KTRACE_KIND_STOP)
+        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has the unknown kind %u", module, site->kind);
+    if (site->payload_type > KTRACE_PAYLOAD_FLOAT64)
+        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has the unknown payload type %u", module,
+                       site->payload_type);
+    if (!site->name || !site->file)
+        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has no name", module);
+    if (site->wide > 1 || (!site->wide && site->id > 0xFFFF))
+        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: site \"%s\" lies outside of the constant bank", module,
+                       site->name);
+    if (previous && (previous->wide > site->wide || (previous->wide == site->wide && previous->id >= site->id)))
+        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: its sites are not in order", module);
+    return 0;
+}
+
+static int check_modules(const struct kt_snapshot *snapshot)
+{
+    for (uint64_t i = 0; i < snapshot->module_count; i++) {
+        const struct kt_module *module = &snapshot->modules[i];
+        uint32_t in_bank = 0;
+        if (i && module[-1].number >= module->number)
+            return kt_fail(KTRACE_ERROR_FORMAT, "module %u: modules are not in order", module->number);
+        for (uint32_t s = 0; s < module->site_count; s++) {
+            int status = check_site(&module->sites[s], s ? &module->sites[s - 1] : NULL, module->number);
+            if (status < 0)
+                return status;
+            in_bank += !module->sites[s].wide;
+        }
+        if (in_bank > BANK_SITES_MAX)
+            return kt_fail(KTRACE_ERROR_FORMAT, "module %u: %u sites do not fit into a constant bank", module->number,
+                           in_bank);
+    }
+    return 0;
+}
+
+static int check_capacity(uint32_t slots, const char *which)
+{
+    if (slots == 0 || (slots & (slots - 1)) != 0 || slots > WAVE_SLOTS_MAX)
+        return kt_fail(KTRACE_ERROR_FORMAT, "%s rings of %u slots: not a power of two up to %u", which, slots,
+                       WAVE_SLOTS_MAX);
+    return 0;
+}
+
+static int check_ring(const struct kt_snapshot *snapshot, uint64_t number)
+{
+    const struct kt_ring *ring = &snapshot->rings[number];
+    unsigned long long n = number;
+    if (ring->wave >= snapshot->wave_count || ring->lane >= KTRACE_MAX_LANES)
+        return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: wave %u, lane %u is not there", n, ring->wave, ring->lane);
+    if (number && (ring[-1].wave > ring->wave || (ring[-1].wave == ring->wave && ring[-1].lane >= ring->lane)))
+        return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: rings are not in order", n);
+    if (ring->first_slot > snapshot->slot_count || ring->slot_count > snapshot->slot_count - ring->first_slot)
+        return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: its slots lie outside of the snapshot's", n);
+
+    uint32_t capacity = ring->lane ? snapshot->lane_ring_slots : snapshot->main_ring_slots;
+    uint32_t final_bytes = snapshot->waves[ring->wave].final_count_bytes[ring->lane];
+    if (ring->whole ? ring->slot_count != capacity : ring->slot_count > capacity)
+        return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: %u slots in a ring of %u", n, ring->slot_count, capacity);
+    if (!ring->whole && (final_bytes < 8 || final_bytes % 8 != 0 || ring->slot_count > final_bytes / 8 - 1))
+        return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: %u slots, but a final count of %u bytes", n, ring->slot_count,
+                       final_bytes);
+    return 0;
+}
+
+static int check_rings(const struct kt_snapshot *snapshot)
+{
+    uint64_t total = 0, of_wave = 0;
+    int status = 0;
+    if (snapshot->ring_count)
+        status = check_capacity(snapshot->main_ring_slots, "lane 0's");
+    if (snapshot->ring_count && status == 0)
+        status = check_capacity(snapshot->lane_ring_slots, "other lanes'");
+    for (uint64_t i = 0; i < snapshot->ring_count && status == 0; i++) {
+        const struct kt_ring *ring = &snapshot->rings[i];
+        status = check_ring(snapshot, i);
+        of_wave = (i && ring[-1].wave == ring->wave ? of_wave : 0) + ring->slot_count;
+        total += ring->slot_count;
+        if (status == 0 && of_wave > WAVE_SLOTS_MAX)
+            status = kt_fail(KTRACE_ERROR_FORMAT, "wave %u: more than %u slots", ring->wave, WAVE_SLOTS_MAX);
+        /* or slots would be decoded many times over */
+        if (status == 0 && total > snapshot->slot_count)
+            status = kt_fail(KTRACE_ERROR_FORMAT, "rings overlap: they have more than the snapshot's %llu slots",
+                             (unsigned long long)snapshot->slot_count);
+    }
+    return status;
+}
+
+int kt_check_snapshot(const struct kt_snapshot *snapshot)
+{
+    int status = 0;
+    if (snapshot->wave_count >= 0xFFFFFFFF || snapshot->module_count >= 0xFFFFFFFF)
+        return kt_fail(KTRACE_ERROR_FORMAT, "more waves or modules than can be counted");
+    for (uint64_t i = 0; i < snapshot->wave_count && status == 0; i++)
+        status = kt_check_header(&snapshot->waves[i], i);
+    if (status == 0)
+        status = check_modules(snapshot);
+    if (status == 0)
+        status = check_rings(snapshot);
+    return status;
+}

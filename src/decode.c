@@ -1,0 +1,390 @@
+#include "decode.h"
+
+#include "clock.h"
+
+#define SEQUENCES 0x10000u
+#define FOLLOWERS_MAX 3u
+/* How far a guess of where a wrapped ring's first event lies is tried out. */
+#define TRIAL_SLOTS 64u
+/* A lane may leave up to this long after the end anchor was read: two groups of lanes leaving can store in either order. */
+#define LEAVE_TICKS (1u << 20)
+
+/* ---- Slots to events -------------------------------------------------------------------------------------------- */
+
+/* A ring's slots in the order of their index. */
+struct walk {
+    const struct ktrace_slot *slots;
+    uint32_t mask; /* slot i of the walk is slots[(first + i) & mask] */
+    uint32_t first;
+    uint32_t count;
+    uint64_t first_index; /* of slot 0 of the walk */
+    uint32_t control_offset;
+    const struct kt_site_index *sites;
+};
+
+static inline const struct ktrace_slot *slot_at(const struct walk *walk, uint32_t i)
+{
+    return &walk->slots[(walk->first + i) & walk->mask];
+}
+
+static inline uint64_t bits_of(const struct ktrace_slot *slot)
+{
+    uint64_t bits;
+    memcpy(&bits, slot, sizeof bits);
+    return bits;
+}
+
+/* The site that `slot` names, whatever its sequence number. `next`: NULL at the end. */
+static inline const struct kt_site *site_of(const struct walk *walk, const struct ktrace_slot *slot,
+                                            const struct ktrace_slot *next)
+{
+    if (slot->site != KTRACE_SITE_WIDE)
+        return kt_site_index_event(walk->sites, walk->control_offset, slot->site);
+    return next ? kt_site_index_wide_event(walk->sites, bits_of(next)) : NULL;
+}
+
+static inline const struct kt_site *event_at(const struct walk *walk, uint32_t i)
+{
+    const struct ktrace_slot *slot = slot_at(walk, i);
+    if (slot->sequence != (uint16_t)(walk->first_index + i))
+        return NULL;
+    return site_of(walk, slot, i + 1 < walk->count ? slot_at(walk, i + 1) : NULL);
+}
+
+static inline uint32_t followers_of(const struct kt_site *site)
+{
+    return (uint32_t)(site->wide != 0) + (site->kind == KTRACE_KIND_STOP) + (site->payload_type != KTRACE_PAYLOAD_NONE);
+}
+
+/* Slots among the next few that are no event, when the walk begins at `from`. */
+static uint32_t trial_errors(const struct walk *walk, uint32_t from)
+{
+    uint32_t errors = 0, end = walk->count - from < TRIAL_SLOTS ? walk->count : from + TRIAL_SLOTS;
+    for (uint32_t i = from; i < end; i++) {
+        const struct kt_site *site = event_at(walk, i);
+        if (site)
+            i += followers_of(site);
+        else
+            errors++;
+    }
+    return errors;
+}
+
+/* Where the first whole event of a wrapped ring lies: before it are followers of an event that was overwritten, and such a
+ * follower may look like an event itself. */
+static uint32_t first_event_of(const struct walk *walk)
+{
+    uint32_t best = 0, best_errors = trial_errors(walk, 0);
+    for (uint32_t from = 1; from <= FOLLOWERS_MAX && from <= walk->count && best_errors; from++) {
+        uint32_t errors = trial_errors(walk, from);
+        if (errors < best_errors) {
+            best = from;
+            best_errors = errors;
+        }
+    }
+    return best;
+}
+
+static void read_event(struct kt_ring_event *out, const struct walk *walk, uint32_t i, const struct kt_site *site)
+{
+    const struct ktrace_slot *slot = slot_at(walk, i);
+    out->clock_ticks = slot->clock_ticks;
+    out->site = site;
+    out->payload = 0;
+    out->flags = 0;
+    i += site->wide;
+    if (site->kind == KTRACE_KIND_STOP) {
+        slot = slot_at(walk, ++i);
+        memcpy(&out->token, slot, sizeof out->token);
+    } else {
+        out->token = (struct kt_token){slot->clock_ticks | 1, 0};
+    }
+    if (site->payload_type != KTRACE_PAYLOAD_NONE) {
+        out->payload = bits_of(slot_at(walk, i + 1));
+        out->flags = KT_EVENT_PAYLOAD;
+    }
+}
+
+/* The walk's events from slot `from` on. Slots that no site explains are counted, unwritten ones of a ring that may have
+ * gaps are not. */
+static size_t read_events(struct kt_decoded_wave *wave, struct kt_ring_event *events, const struct walk *walk,
+                          uint32_t from, uint8_t lane, int may_have_gaps)
+{
+    size_t count = 0;
+    for (uint32_t i = from; i < walk->count; i++) {
+        const struct kt_site *site = event_at(walk, i);
+        uint32_t followers = site ? followers_of(site) : 0;
+        if (!site || followers >= walk->count - i) {
+            wave->slots_corrupt += !may_have_gaps || bits_of(slot_at(walk, i)) != 0;
+            continue;
+        }
+        read_event(&events[count], walk, i, site);
+        events[count++].lane = lane;
+        i += followers;
+    }
+    return count;
+}
+
+/* ---- Rings whose count is not known ----------------------------------------------------------------------------- */
+
+static inline const struct kt_site *event_at_place(const struct walk *ring, uint32_t place)
+{
+    const struct ktrace_slot *slot = &ring->slots[place];
+    if (((slot->sequence ^ place) & ring->mask & (SEQUENCES - 1)) != 0 || bits_of(slot) == 0)
+        return NULL;
+    return site_of(ring, slot, &ring->slots[(place + 1) & ring->mask]);
+}
+
+/* The ring up to `head` was written in lap `lap`, the rest in the lap before: how many events say so, for the best head. */
+static uint32_t agreement(uint32_t *head, const struct walk *ring, const uint32_t *places, size_t count, uint32_t lap,
+                          uint32_t laps)
+{
+    uint32_t score = 0, best = 0, capacity = ring->mask + 1, before = (lap + laps - 1) % laps;
+    for (size_t i = 0; i < count; i++)
+        score += ring->slots[places[i]].sequence / capacity == before;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t its = ring->slots[places[i]].sequence / capacity;
+        score = score + (its == lap) - (its == before);
+        if (its == lap && score > best) {
+            best = score;
+            *head = places[i];
+        }
+    }
+    return best;
+}
+
+/* Index of the newest event, as small as its sequence number allows, in a ring of fewer slots than there are sequence
+ * numbers. All events lie within one lap, so that two values of sequence / capacity are right; more come from garbage, and
+ * so much garbage that the right ones are not among the first to be tried leaves nothing to save. */
+static uint64_t newest_by_sequence(const struct walk *ring, const uint32_t *places, size_t count)
+{
+    uint32_t capacity = ring->mask + 1, laps = SEQUENCES / capacity;
+    uint32_t best = 0, best_head = 0, best_lap = 0, tried_count = 0, tried[16];
+    for (size_t i = 0; i < count && tried_count < 16; i++) {
+        uint32_t lap = ring->slots[places[i]].sequence / capacity, head = 0, t = 0;
+        while (t < tried_count && tried[t] != lap)
+            t++;
+        if (t < tried_count)
+            continue;
+        tried[tried_count++] = lap;
+        uint32_t score = agreement(&head, ring, places, count, lap, laps);
+        if (score > best) {
+            best = score;
+            best_head = head;
+            best_lap = lap;
+        }
+    }
+    uint64_t index = (uint64_t)best_lap * capacity + best_head;
+    for (size_t i = 0; best_lap == 0 && i < count; i++)
+        if (places[i] > best_head && ring->slots[places[i]].sequence / capacity == laps - 1)
+            return index + SEQUENCES;
+    return index;
+}
+
+/* The same where sequence numbers repeat within the ring: behind the newest event the clock steps back. */
+static uint64_t newest_by_clock(const struct walk *ring, const uint32_t *places, size_t count)
+{
+    uint32_t largest = 0x7FFFFFFF;
+    uint64_t newest = places[count - 1];
+    for (size_t i = 1; i < count; i++) {
+        uint32_t step = ring->slots[places[i]].clock_ticks - ring->slots[places[i - 1]].clock_ticks;
+        if (step > largest) {
+            largest = step;
+            newest = (uint64_t)ring->mask + 1 + places[i - 1];
+        }
+    }
+    return newest;
+}
+
+static size_t find_events(uint32_t *places, const struct walk *ring)
+{
+    size_t count = 0;
+    for (uint32_t place = 0; place < ring->count; place++)
+        if (event_at_place(ring, place))
+            places[count++] = place;
+    return count;
+}
+
+/* Turn a whole ring in place order to index order. The slots that this leaves out were never written, or are garbage. */
+static int order_whole_ring(struct kt_decoded_wave *wave, struct walk *ring)
+{
+    uint32_t capacity = ring->count, used;
+    uint32_t *places = kt_array_new(capacity, sizeof *places);
+    if (!places)
+        return KTRACE_ERROR_MEMORY;
+    size_t count = find_events(places, ring);
+    uint64_t last = 0;
+    if (count) {
+        last = capacity < SEQUENCES ? newest_by_sequence(ring, places, count) : newest_by_clock(ring, places, count);
+        last += followers_of(event_at_place(ring, (uint32_t)last & ring->mask));
+    }
+    free(places);
+
+    ring->first_index = last >= capacity ? last - capacity + 1 : 1;
+    used = (uint32_t)(last - ring->first_index + 1);
+    ring->first = (uint32_t)ring->first_index & ring->mask;
+    for (uint32_t i = used; i < capacity; i++)
+        wave->slots_corrupt += bits_of(slot_at(ring, i)) != 0;
+    ring->count = used;
+    wave->slots_lost += ring->first_index - 1;
+    return 0;
+}
+
+/* ---- 32-bit clocks to 64 bits ----------------------------------------------------------------------------------- */
+
+/* Every event at the first time its low half allows, from the wave's start on. */
+static void unwrap_forward(struct kt_ring_event *events, size_t count, uint64_t start)
+{
+    for (size_t i = 0; i < count; i++)
+        start = events[i].clock_ticks = start + (uint32_t)((uint32_t)events[i].clock_ticks - (uint32_t)start);
+}
+
+static void unwrap_backward(struct kt_ring_event *events, size_t count, uint64_t end)
+{
+    uint64_t next = end + LEAVE_TICKS;
+    for (size_t i = count; i-- > 0;)
+        next = events[i].clock_ticks = next - (uint32_t)((uint32_t)next - (uint32_t)events[i].clock_ticks);
+}
+
+/* The anchors bound a ring on both sides: forward, the last event has to come out less than one turn before the end. What
+ * a wrapped ring lost can have taken any time, so that it is counted from its end, and only has to stay behind the start. */
+static void unwrap_ring(struct kt_decoded_wave *wave, struct kt_ring_event *events, size_t count,
+                        const struct ktrace_wave_header *header, int finished, int wrapped)
+{
+    uint64_t start = header->start_clock_ticks, end = header->end_clock_ticks;
+    if (count == 0)
+        return;
+    if (finished && wrapped) {
+        unwrap_backward(events, count, end);
+        wave->ambiguous |= (int64_t)(events[0].clock_ticks - start) < 0;
+        return;
+    }
+    unwrap_forward(events, count, start);
+    if (finished) {
+        int64_t left = (int64_t)(end - events[count - 1].clock_ticks);
+        wave->ambiguous |= left < -(int64_t)LEAVE_TICKS || left >= (int64_t)1 << 32;
+    }
+}
+
+/* ---- Waves ------------------------------------------------------------------------------------------------------ */
+
+struct run {
+    const struct kt_ring_event *next, *end;
+};
+
+/* Decode one ring behind the `count` events that decoder->events has. */
+static int decode_ring(struct run *out, struct kt_decoded_wave *wave, const struct kt_decoder *decoder,
+                       struct kt_ring_event *events, const struct kt_ring *ring)
+{
+    const struct ktrace_wave_header *header = &decoder->snapshot->waves[ring->wave];
+    uint64_t recorded = header->final_count_bytes[ring->lane] / 8 - 1;
+    struct walk walk = {.slots = decoder->snapshot->slots + ring->first_slot,
+                        .mask = 0xFFFFFFFF,
+                        .count = ring->slot_count,
+                        .control_offset = header->control_offset,
+                        .sites = decoder->sites};
+    if (ring->whole) {
+        walk.mask = ring->slot_count - 1;
+        int status = order_whole_ring(wave, &walk);
+        if (status < 0)
+            return status;
+    } else {
+        walk.first_index = recorded - ring->slot_count + 1;
+        wave->slots_lost += walk.first_index - 1;
+    }
+    int wrapped = walk.first_index > 1;
+    uint32_t from = wrapped ? first_event_of(&walk) : 0;
+    wave->slots_lost += from;
+    size_t count = read_events(wave, events, &walk, from, (uint8_t)ring->lane, ring->whole);
+    unwrap_ring(wave, events, count, header, !ring->whole && header->end_wall_ns != 0, wrapped);
+    *out = (struct run){events, events + count};
+    return 0;
+}
+
+static inline void emit(struct kt_event *event, struct kt_token *token, const struct kt_ring_event *from,
+                        struct kt_clock_cursor *cursor)
+{
+    *event = (struct kt_event){.time_ps = kt_clock_cursor_ps(cursor, from->clock_ticks),
+                               .payload = from->payload,
+                               .site = from->site,
+                               .partner = KT_NONE,
+                               .lane = from->lane,
+                               .flags = from->flags};
+    *token = from->token;
+}
+
+/* By clock, then by lane: runs come in the order of their lanes, and lanes record in bursts, so that a run is followed as
+ * long as it stays in front. */
+static uint32_t merge(struct kt_event *events, struct kt_token *tokens, struct run *runs, size_t run_count,
+                      struct kt_clock_cursor *cursor)
+{
+    uint32_t count = 0;
+    while (run_count) {
+        size_t first = 0;
+        for (size_t i = 1; i < run_count; i++)
+            if (runs[i].next->clock_ticks < runs[first].next->clock_ticks)
+                first = i;
+        uint64_t limit = UINT64_MAX; /* the front run may go on to here */
+        for (size_t i = 0; i < run_count; i++) {
+            uint64_t clock = runs[i].next->clock_ticks;
+            if (i != first && clock - (i < first) < limit)
+                limit = clock - (i < first);
+        }
+        struct run *run = &runs[first];
+        do {
+            emit(&events[count], &tokens[count], run->next++, cursor);
+            count++;
+        } while (run->next < run->end && run->next->clock_ticks <= limit);
+        if (run->next == run->end)
+            memmove(run, run + 1, (--run_count - first) * sizeof *run);
+    }
+    return count;
+}
+
+/* Lanes that recorded but have no ring in the snapshot lost everything. */
+static void count_missing_rings(struct kt_decoded_wave *wave, const struct ktrace_wave_header *header,
+                                const struct kt_ring *rings, size_t ring_count)
+{
+    uint32_t present = 0;
+    for (size_t i = 0; i < ring_count; i++)
+        present |= 1u << rings[i].lane;
+    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
+        if (!(present >> lane & 1) && header->final_count_bytes[lane] >= 16)
+            wave->slots_lost += header->final_count_bytes[lane] / 8 - 1;
+}
+
+int kt_decode_wave(struct kt_decoded_wave *out, struct kt_event *events, struct kt_decoder *decoder,
+                   const struct ktrace_trace *trace, uint64_t number, const struct kt_ring *rings, size_t ring_count)
+{
+    const struct ktrace_wave_header *header = &decoder->snapshot->waves[number];
+    struct run runs[KTRACE_MAX_LANES];
+    size_t run_count = 0, slots = 0, used = 0;
+    struct kt_clock_cursor cursor;
+    *out = (struct kt_decoded_wave){.unfinished = header->end_wall_ns == 0};
+
+    for (size_t i = 0; i < ring_count; i++)
+        slots += rings[i].slot_count;
+    if (kt_array_reserve(&decoder->events, &decoder->event_capacity, slots, sizeof *decoder->events) < 0 ||
+        kt_array_reserve(&decoder->tokens, &decoder->token_capacity, slots, sizeof *decoder->tokens) < 0)
+        return KTRACE_ERROR_MEMORY;
+    kt_site_index_select(decoder->sites, header->module);
+    for (size_t i = 0; i < ring_count; i++) {
+        int status = decode_ring(&runs[run_count], out, decoder, decoder->events + used, &rings[i]);
+        if (status < 0)
+            return status;
+        out->unfinished |= rings[i].whole != 0;
+        used += (size_t)(runs[run_count].end - runs[run_count].next);
+        run_count += runs[run_count].end > runs[run_count].next;
+    }
+    count_missing_rings(out, header, rings, ring_count);
+    kt_clock_cursor_begin(&cursor, trace, header->place);
+    out->event_count = merge(events, decoder->tokens, runs, run_count, &cursor);
+    return 0;
+}
+
+void kt_decoder_release(struct kt_decoder *decoder)
+{
+    free(decoder->events);
+    free(decoder->tokens);
+    *decoder = (struct kt_decoder){0};
+}

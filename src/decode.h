@@ -1,0 +1,52 @@
+/* decode.h - from the slots of a wave's rings to its events, merged and in time order.
+ *
+ * A ring is read in index order: an event is a slot whose sequence number is its index and whose site the module knows; the
+ * site says how many slots follow it. A finished ring's count says where it stands. A ring whose lane never left the
+ * kernel has no count: its newest event is found from the sequence numbers.
+ */
+#ifndef KT_DECODE_H
+#define KT_DECODE_H
+
+#include "array.h"
+#include "site_index.h"
+#include "trace.h"
+
+/* What pairs a token range. For a start, its token; for a stop, what it stored. */
+struct kt_token {
+    uint32_t token;
+    uint32_t lanes; /* stop: the active lanes that held a token */
+};
+
+/* An event of one ring, before lanes are merged. */
+struct kt_ring_event {
+    uint64_t clock_ticks;
+    uint64_t payload;
+    const struct kt_site *site;
+    struct kt_token token;
+    uint8_t lane, flags; /* as in struct kt_event */
+};
+
+/* Scratch that is used again for every wave. Zeroed, with `snapshot` and `sites` set, it is ready. */
+struct kt_decoder {
+    const struct kt_snapshot *snapshot;
+    struct kt_site_index *sites;
+    struct kt_token *tokens; /* of the last wave's events */
+    struct kt_ring_event *events;
+    size_t token_capacity, event_capacity;
+};
+
+struct kt_decoded_wave {
+    uint32_t event_count;
+    uint64_t slots_lost;    /* overwritten, and what they left unreadable */
+    uint64_t slots_corrupt; /* not explained by any site */
+    uint8_t ambiguous;      /* its clocks do not add up to its anchors */
+    uint8_t unfinished;     /* some lane never left the kernel */
+};
+
+/* Decode the rings of one wave to `events`, which has room for as many as the rings have slots, with times from the clock
+ * map. Sets flags, lane, payload, site and time_ps; leaves partner and track to pair.c. */
+int kt_decode_wave(struct kt_decoded_wave *out, struct kt_event *events, struct kt_decoder *decoder,
+                   const struct ktrace_trace *trace, uint64_t wave, const struct kt_ring *rings, size_t ring_count);
+void kt_decoder_release(struct kt_decoder *decoder);
+
+#endif

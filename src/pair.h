@@ -1,0 +1,39 @@
+/* pair.h - which end closes which begin, and on which track a range is drawn. One wave at a time.
+ *
+ * A pop closes the newest open push: of its own lane, else of a lower lane (which led before the wave diverged), else of any
+ * (which led in a branch that has ended). A stop names its start by its token.
+ *
+ * Track 0 is the wave's own, where ranges nest; child tracks are numbered from 1, each range on the lowest that is free.
+ * "Overlap" is meant in array order, in which events are shown: ranges that touch in time share a track exactly when the
+ * end comes first.
+ */
+#ifndef KT_PAIR_H
+#define KT_PAIR_H
+
+#include "decode.h"
+
+#define KT_CHILD_TRACKS_MAX 0xFFFF /* more ranges open at once share the last one */
+
+/* Scratch that is used again for every wave. Zeroed, it is ready. */
+struct kt_pairer {
+    struct kt_start *starts; /* of token ranges, in time order */
+    uint64_t *by_token;      /* token << 32 | index into starts, sorted */
+    uint32_t *newest_start;  /* [name][lane]: 1 + index into starts of the newest that is open */
+    uint32_t *nest;          /* ends of the ranges open on track 0, innermost last */
+    size_t start_capacity, by_token_capacity, nest_capacity;
+    uint64_t taken_tracks[KT_CHILD_TRACKS_MAX / 64 + 1];
+    uint64_t full_words[(KT_CHILD_TRACKS_MAX / 64 + 1) / 64]; /* bit set: no track is free in that word */
+};
+
+struct kt_paired_wave {
+    uint64_t ranges_unclosed, ends_unmatched;
+    uint16_t track_count; /* child tracks */
+};
+
+/* Set partner, track and flags of a wave's events, whose sites are of the module that `sites` has selected. `tokens` as
+ * kt_decode_wave leaves them. */
+int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt_event *events,
+                 const struct kt_token *tokens, uint32_t count, const struct kt_site_index *sites);
+void kt_pairer_release(struct kt_pairer *pairer);
+
+#endif

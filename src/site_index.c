@@ -1,0 +1,85 @@
+#include "site_index.h"
+
+#include "array.h"
+
+struct named {
+    const char *name;
+    uint64_t site;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct named *left = a, *right = b;
+    int order = left->name == right->name ? 0 : strcmp(left->name, right->name);
+    return order ? order : (left->site > right->site) - (left->site < right->site);
+}
+
+static int number_names(struct kt_site_index *index, uint64_t site_count)
+{
+    struct named *sorted = kt_array_new(site_count, sizeof *sorted);
+    uint64_t site = 0;
+    if (!sorted)
+        return KTRACE_ERROR_MEMORY;
+    for (uint64_t m = 0; m < index->snapshot->module_count; m++)
+        for (uint32_t s = 0; s < index->snapshot->modules[m].site_count; s++, site++)
+            sorted[site] = (struct named){index->snapshot->modules[m].sites[s].name, site};
+    qsort(sorted, site_count, sizeof *sorted, by_name);
+    for (uint64_t i = 0; i < site_count; i++) {
+        index->name_count += i == 0 || strcmp(sorted[i - 1].name, sorted[i].name) != 0;
+        index->name_ids[sorted[i].site] = index->name_count - 1;
+    }
+    free(sorted);
+    return 0;
+}
+
+struct kt_site_index *kt_site_index_new(const struct kt_snapshot *snapshot)
+{
+    struct kt_site_index *index = kt_array_new_zeroed(1, sizeof *index);
+    uint64_t site_count = 0;
+    if (!index)
+        return NULL;
+    index->snapshot = snapshot;
+    index->first_site = kt_array_new(snapshot->module_count, sizeof *index->first_site);
+    for (uint64_t m = 0; index->first_site && m < snapshot->module_count; m++) {
+        index->first_site[m] = site_count;
+        site_count += snapshot->modules[m].site_count;
+    }
+    if (index->first_site)
+        index->name_ids = kt_array_new(site_count, sizeof *index->name_ids);
+    if (!index->name_ids || number_names(index, site_count) < 0) {
+        kt_site_index_destroy(index);
+        return NULL;
+    }
+    return index;
+}
+
+void kt_site_index_destroy(struct kt_site_index *index)
+{
+    if (!index)
+        return;
+    free(index->name_ids);
+    free(index->first_site);
+    free(index);
+}
+
+void kt_site_index_select(struct kt_site_index *index, uint32_t number)
+{
+    const struct kt_module *old = index->module;
+    if (old && old->number == number)
+        return;
+    for (uint32_t s = 0; old && s < old->site_count && !old->sites[s].wide; s++)
+        index->by_distance[old->sites[s].id] = 0;
+
+    const struct kt_module *module = kt_snapshot_module(index->snapshot, number);
+    index->module = module;
+    index->module_first_site = module ? index->first_site[module - index->snapshot->modules] : 0;
+    for (uint32_t s = 0; module && s < module->site_count && !module->sites[s].wide; s++)
+        if (module->sites[s].kind != KTRACE_KIND_KERNEL)
+            index->by_distance[module->sites[s].id] = (uint16_t)(s + 1);
+}
+
+const struct kt_site *kt_site_index_wide_event(const struct kt_site_index *index, uint64_t address)
+{
+    const struct kt_site *site = index->module ? kt_module_site(index->module, 0, address, 1) : NULL;
+    return site && site->kind != KTRACE_KIND_KERNEL ? site : NULL;
+}
