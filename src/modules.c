@@ -11,6 +11,7 @@
 /* The allocation that the last text lay in, so that a module's texts cost one lookup. */
 struct text_source {
     struct kt_backend *backend;
+    int peek;
     uint64_t base, bytes;
     uint64_t window_start, window_bytes;
     char window[TEXT_BYTES];
@@ -27,7 +28,8 @@ static int fetch(struct text_source *source, uint64_t address)
     const uint64_t left = source->base + source->bytes - address;
     source->window_bytes = left < TEXT_BYTES ? left : TEXT_BYTES;
     source->window_start = address;
-    return backend->ops->to_host(backend, source->window, address, source->window_bytes, source->window_bytes, 1, 0);
+    return backend->ops->to_host(backend, source->window, address, source->window_bytes, source->window_bytes, 1,
+                                 source->peek);
 }
 
 /* The two strings at `address`; 1 when the window holds both whole. */
@@ -155,7 +157,7 @@ int kt_module_read(struct kt_module *out, struct kt_backend *backend, uint64_t c
     return status;
 }
 
-int kt_module_add_wide(struct kt_module *module, struct kt_backend *backend, uint64_t id)
+int kt_module_add_wide(struct kt_module *module, struct kt_backend *backend, uint64_t id, int peek)
 {
     const struct kt_site key = {.id = id, .wide = 1};
     if (module->site_count && bsearch(&key, module->sites, module->site_count, sizeof key, by_id)) return KTRACE_OK;
@@ -165,13 +167,14 @@ int kt_module_add_wide(struct kt_module *module, struct kt_backend *backend, uin
     struct ktrace_site descriptor;
     if (base + bytes - id < sizeof descriptor)
         return kt_fail(KTRACE_ERROR_NOT_FOUND, "no site at 0x%llx", (unsigned long long)id);
-    status = backend->ops->to_host(backend, &descriptor, id, sizeof descriptor, sizeof descriptor, 1, 0);
+    status = backend->ops->to_host(backend, &descriptor, id, sizeof descriptor, sizeof descriptor, 1, peek);
     if (status < 0) return status;
     if (!is_descriptor(&descriptor))
         return kt_fail(KTRACE_ERROR_NOT_FOUND, "no site at 0x%llx", (unsigned long long)id);
     struct text_source *source = calloc(1, sizeof *source);
     if (source == NULL) return kt_fail_memory(sizeof *source);
     source->backend = backend;
+    source->peek = peek;
     status = add_site(module, source, &descriptor, id, 1);
     free(source);
     if (status == KTRACE_OK) qsort(module->sites, module->site_count, sizeof *module->sites, by_id);

@@ -8,6 +8,7 @@
 #include "../error.h"
 #include "backend.h"
 #include "cuda_api.h"
+#include "cuda_modules.h"
 
 #define STAGING_BYTES ((size_t)4 << 20)
 
@@ -251,21 +252,38 @@ static int cuda_range_of(uint64_t *base, uint64_t *bytes, struct kt_backend *bac
     return KTRACE_OK;
 }
 
+static const char control_name[] = "ktrace_control_block";
+
+static int control_missing(void)
+{
+    return kt_fail(KTRACE_ERROR_NOT_FOUND,
+                   "the module has no ktrace control block: compile it with KTRACE_ENABLE=1 and annotate a kernel");
+}
+
 static int cuda_module_control(uint64_t *address, struct kt_backend *backend, void *module)
 {
     struct cuda_backend *cuda = of(backend);
     if (enter(cuda) < 0) return KTRACE_ERROR_DEVICE;
     kt_cu_pointer pointer = 0;
-    size_t bytes = 0;
-    const kt_cu_result result = cuda->api->module_get_global(&pointer, &bytes, module, "ktrace_control_block");
+    const kt_cu_result result = cuda->api->module_get_global(&pointer, NULL, module, control_name);
     if (result == KT_CU_ERROR_NOT_FOUND) {
         leave(cuda, KT_CU_SUCCESS, "");
-        return kt_fail(KTRACE_ERROR_NOT_FOUND,
-                       "the module has no ktrace control block: compile it with KTRACE_ENABLE=1 and annotate a kernel");
+        return control_missing();
     }
     const int status = leave(cuda, result, "looking for the module's control block");
     if (status == KTRACE_OK) *address = pointer;
     return status;
+}
+
+int kt_cuda_module_check(void *module)
+{
+    const struct kt_cuda_api *api;
+    const int status = kt_cuda_api_open(&api);
+    if (status < 0) return status;
+    kt_cu_pointer pointer = 0;
+    const kt_cu_result result = api->module_get_global(&pointer, NULL, module, control_name);
+    if (result == KT_CU_ERROR_NOT_FOUND) return control_missing();
+    return result == KT_CU_SUCCESS ? KTRACE_OK : kt_cuda_fail(api, result, "looking for the module's control block");
 }
 
 static uint64_t host_now_ns(void)

@@ -640,7 +640,9 @@ struct registered_unit {
     struct ktrace_registration registration;
     static int symbol_address(void **address, const void *symbol)
     {
-        return (int)cudaGetSymbolAddress(address, symbol);
+        const cudaError_t error = cudaGetSymbolAddress(address, symbol);
+        if (error != cudaSuccess) (void)cudaGetLastError(); /* not an error of the program's own calls */
+        return (int)error;
     }
     registered_unit()
         : registration{sizeof(struct ktrace_registration), nullptr, &ktrace_control_block, symbol_address, __FILE__}

@@ -1,0 +1,413 @@
+/* capture.c - the one open capture of the process: begin, clear, read, peek, end. */
+#include "capture.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect.h"
+#include "error.h"
+#include "trace.h"
+
+#define MAX_ANCHORS 64
+
+struct ktrace_capture {
+    struct kt_registry_listener listener; /* first: the registry hands it back */
+    char *name;
+    int keep_last;
+    struct kt_backend *backend;
+    struct kt_device_facts facts;
+    struct kt_buffer buffer;
+    struct kt_arming arming;
+    struct kt_host_anchor anchors[MAX_ANCHORS]; /* begin's, then the latest */
+    uint32_t anchor_count;
+};
+
+static struct ktrace_capture *open_capture; /* under the registry's lock */
+static int active;                          /* the same as a flag that is read without it */
+
+int ktrace_active(void)
+{
+    return __atomic_load_n(&active, __ATOMIC_RELAXED);
+}
+
+/* ---- Options ---------------------------------------------------------------------------------------------------- */
+
+/* Reads as many fields as the caller's struct has; a longer one from a newer header may only hold zeros behind ours. */
+static int read_options(struct ktrace_capture_options *out, const struct ktrace_capture_options *given)
+{
+    const struct ktrace_capture_options defaults = KTRACE_CAPTURE_OPTIONS_INIT;
+    *out = defaults;
+    if (given == NULL) return KTRACE_OK;
+    if (given->struct_size < sizeof given->struct_size + sizeof given->name)
+        return kt_fail(KTRACE_ERROR_ARGUMENT,
+                       "ktrace_capture_options.struct_size is %zu: start from KTRACE_CAPTURE_OPTIONS_INIT",
+                       given->struct_size);
+    const size_t known = given->struct_size < sizeof *out ? given->struct_size : sizeof *out;
+    memcpy(out, given, known);
+    const unsigned char *tail = (const unsigned char *)given;
+    for (size_t i = sizeof *out; i < given->struct_size; i++)
+        if (tail[i])
+            return kt_fail(KTRACE_ERROR_VERSION,
+                           "ktrace_capture_options has a field at byte %zu that this library (%s) does not know", i,
+                           KTRACE_VERSION_STRING);
+    return KTRACE_OK;
+}
+
+static int check_filter(const struct ktrace_filter *filter)
+{
+    static const char axis[] = "xyz";
+    for (int i = 0; i < 3; i++)
+        if (filter->block_first[i] > filter->block_last[i])
+            return kt_fail(KTRACE_ERROR_ARGUMENT, "the filter's block range in %c is empty: %u to %u", axis[i],
+                           filter->block_first[i], filter->block_last[i]);
+    if (filter->place_first > filter->place_last)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "the filter's SM range is empty: %u to %u", filter->place_first,
+                       filter->place_last);
+    if ((filter->wave_mask_low | filter->wave_mask_high) == 0)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "the filter's wave mask is empty: start from KTRACE_FILTER_INIT");
+    return KTRACE_OK;
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------------------------ */
+
+static void take_anchor(struct ktrace_capture *capture)
+{
+    struct kt_host_anchor anchor;
+    if (capture->backend->ops->host_anchor(&anchor, capture->backend) < 0) return; /* a trace without is still right */
+    if (capture->anchor_count == MAX_ANCHORS) { /* keep the first; time between is covered by its neighbours */
+        memmove(&capture->anchors[1], &capture->anchors[2], (MAX_ANCHORS - 2) * sizeof capture->anchors[0]);
+        capture->anchor_count--;
+    }
+    capture->anchors[capture->anchor_count++] = anchor;
+}
+
+static void fill_control(struct ktrace_capture *capture, const struct ktrace_filter *filter)
+{
+    const struct ktrace_filter every_wave = KTRACE_FILTER_INIT;
+    const struct kt_buffer *buffer = &capture->buffer;
+    capture->arming.control = (struct ktrace_control){
+        .headers = buffer->headers,
+        .main_rings = buffer->main_rings,
+        .lane_rings = buffer->lane_rings,
+        .counters = buffer->counters,
+        .main_ring_bytes = (uint32_t)kt_layout_main_ring_bytes(&buffer->layout),
+        .lane_ring_bytes = (uint32_t)kt_layout_lane_ring_bytes(&buffer->layout),
+        .partitions = buffer->layout.partitions,
+        .regions_per_partition = buffer->layout.regions_per_partition,
+        .filter = filter ? *filter : every_wave,
+    };
+}
+
+static int module_added(struct kt_registry_listener *listener, struct kt_registry_entry *entry)
+{
+    struct ktrace_capture *capture = (struct ktrace_capture *)listener;
+    return kt_arming_add(&capture->arming, entry);
+}
+
+static void module_removed(struct kt_registry_listener *listener, struct kt_registry_entry *entry, int unloaded)
+{
+    struct ktrace_capture *capture = (struct ktrace_capture *)listener;
+    kt_arming_remove(&capture->arming, entry, unloaded);
+}
+
+static void free_capture(struct ktrace_capture *capture)
+{
+    kt_arming_free(&capture->arming);
+    if (capture->backend) {
+        kt_buffer_free(&capture->buffer, capture->backend);
+        capture->backend->ops->close(capture->backend);
+    }
+    free(capture->name);
+    free(capture);
+}
+
+static int set_up(struct ktrace_capture *capture, const struct ktrace_capture_options *options)
+{
+    capture->name = strdup(options->name && options->name[0] ? options->name : "ktrace");
+    if (capture->name == NULL) return kt_fail_memory(strlen(options->name) + 1);
+    capture->keep_last = options->keep_last;
+    capture->arming.backend = capture->backend;
+    capture->listener.added = module_added;
+    capture->listener.removed = module_removed;
+
+    struct kt_layout layout;
+    int status = options->filter ? check_filter(options->filter) : KTRACE_OK;
+    if (status == KTRACE_OK)
+        status = kt_layout_make(&layout, options->buffer_bytes, options->events_per_wave, options->events_per_lane);
+    if (status == KTRACE_OK) status = capture->backend->ops->synchronize(capture->backend);
+    if (status == KTRACE_OK) status = capture->backend->ops->facts(&capture->facts, capture->backend);
+    if (status == KTRACE_OK) status = kt_buffer_make(&capture->buffer, capture->backend, &layout);
+    if (status < 0) return status;
+    take_anchor(capture);
+    fill_control(capture, options->filter);
+    return kt_arming_update(&capture->arming);
+}
+
+/* ---- Reading ---------------------------------------------------------------------------------------------------- */
+
+static int overflowed(const struct ktrace_capture *capture, const struct kt_usage *usage)
+{
+    if (usage->waves_dropped) return 1;
+    return !capture->keep_last && (usage->most_main_slots > capture->buffer.layout.main_ring_slots ||
+                                   usage->most_lane_slots > capture->buffer.layout.lane_ring_slots);
+}
+
+/* Writes at `*end` and moves it. */
+__attribute__((format(printf, 3, 4))) static void put(char **end, const char *limit, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(*end, (size_t)(limit - *end), format, arguments);
+    va_end(arguments);
+    if (length > 0) *end += length < limit - *end ? length : limit - *end - 1;
+}
+
+/* Names the options under which what was recorded would have fitted. */
+static int fail_overflow(const struct ktrace_capture *capture, const struct kt_usage *usage)
+{
+    const struct kt_layout *layout = &capture->buffer.layout;
+    char text[640] = "";
+    char *end = text, *const limit = text + sizeof text;
+    uint32_t main_slots = layout->main_ring_slots, lane_slots = layout->lane_ring_slots;
+    const uint64_t waves = usage->waves_recorded + usage->waves_dropped;
+
+    if (usage->waves_dropped)
+        put(&end, limit, "%llu of %llu waves found no room; ", (unsigned long long)usage->waves_dropped,
+            (unsigned long long)waves);
+    if (usage->most_main_slots > main_slots && !capture->keep_last) {
+        put(&end, limit, "a wave recorded %llu slots in a ring of %u; ", (unsigned long long)usage->most_main_slots,
+            main_slots);
+        main_slots = (uint32_t)usage->most_main_slots;
+    }
+    if (usage->most_lane_slots > lane_slots && !capture->keep_last) {
+        put(&end, limit, "a lane other than 0 recorded %llu slots in a ring of %u; ",
+            (unsigned long long)usage->most_lane_slots, lane_slots);
+        lane_slots = (uint32_t)usage->most_lane_slots;
+    }
+    put(&end, limit, "to hold everything, begin with");
+    const char *separator = " ";
+    if (main_slots != layout->main_ring_slots) {
+        put(&end, limit, "%sevents_per_wave >= %u", separator, main_slots);
+        separator = ", ";
+    }
+    if (lane_slots != layout->lane_ring_slots) {
+        put(&end, limit, "%sevents_per_lane >= %u", separator, lane_slots);
+        separator = ", ";
+    }
+    const uint64_t bytes = kt_layout_bytes_for(waves, main_slots, lane_slots);
+    if (bytes > layout->buffer_bytes)
+        put(&end, limit, "%sbuffer_bytes >= %llu", separator, (unsigned long long)bytes);
+    put(&end, limit, " (or record fewer waves with a filter, or read more often); nothing of this read is kept");
+    return kt_fail(KTRACE_ERROR_OVERFLOW, "the capture overflowed: %s", text);
+}
+
+/* Why there is nothing, or not all. NULL when memory ran out. */
+static char *explain(const struct ktrace_capture *capture, const struct kt_usage *usage)
+{
+    char text[512] = "";
+    if (usage->waves_recorded == 0 && usage->waves_filtered)
+        snprintf(text, sizeof text, "nothing was recorded: the filter turned away all %llu waves",
+                 (unsigned long long)usage->waves_filtered);
+    else if (usage->waves_recorded == 0 && capture->arming.count == 0 && capture->arming.problem[0])
+        snprintf(text, sizeof text, "nothing was recorded: %s", capture->arming.problem);
+    else if (usage->waves_recorded == 0 && capture->arming.count == 0)
+        snprintf(text, sizeof text,
+                 "nothing was recorded: no annotated module is known (compile kernels with KTRACE_ENABLE=1; hand modules "
+                 "loaded through the driver API to ktrace_attach_cuda_module)");
+    else if (usage->waves_recorded == 0)
+        snprintf(text, sizeof text,
+                 "nothing was recorded: no kernel with KTRACE_KERNEL ran since the capture began, or was last read");
+    else if (usage->headers_missing)
+        snprintf(text, sizeof text, "%llu waves started but left no header",
+                 (unsigned long long)usage->headers_missing);
+    return strdup(text);
+}
+
+static int complete(struct kt_snapshot *snapshot, const struct ktrace_capture *capture, const struct kt_usage *usage,
+                    int peek)
+{
+    char *name = strdup(capture->name), *device = strdup(capture->facts.name), *warning = explain(capture, usage);
+    struct kt_host_anchor *anchors = malloc(sizeof capture->anchors);
+    if (!name || !device || !warning || !anchors) {
+        free(name);
+        free(device);
+        free(warning);
+        free(anchors);
+        return kt_fail_memory(sizeof capture->anchors);
+    }
+    free(snapshot->name);
+    free(snapshot->device);
+    free(snapshot->warning);
+    snapshot->name = name;
+    snapshot->device = device;
+    snapshot->warning = warning;
+    memcpy(anchors, capture->anchors, sizeof capture->anchors);
+    snapshot->anchors = anchors;
+    snapshot->anchor_count = capture->anchor_count;
+    snapshot->arch = capture->facts.arch;
+    snapshot->places = capture->facts.places;
+    snapshot->clock_khz = capture->facts.clock_khz;
+    snapshot->wall_tick_ns = capture->facts.wall_tick_ns;
+    snapshot->capability = capture->facts.capability;
+    snapshot->flags = (peek ? KT_SNAPSHOT_PEEK : 0u) | (capture->keep_last ? KT_SNAPSHOT_KEEP_LAST : 0u);
+    return KTRACE_OK;
+}
+
+/* The snapshot of what is there. With the lock held; decoding follows without it. */
+static int take_snapshot(struct kt_snapshot **out, struct ktrace_capture *capture, int peek)
+{
+    int status = peek ? KTRACE_OK : capture->backend->ops->synchronize(capture->backend);
+    if (status < 0) return status;
+    if (!peek) take_anchor(capture);
+    struct kt_usage usage = {0};
+    struct kt_snapshot *snapshot = NULL;
+    status = kt_collect(&snapshot, &usage, capture->backend, &capture->buffer, &capture->arming, peek);
+    if (status == KTRACE_OK) status = complete(snapshot, capture, &usage, peek);
+    if (status == KTRACE_OK && !peek && overflowed(capture, &usage)) status = fail_overflow(capture, &usage);
+    if (!peek) { /* on failure, too, so that the next read is right; the first sentence stays */
+        char sentence[1024];
+        snprintf(sentence, sizeof sentence, "%s", ktrace_last_error());
+        int cleared = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
+        if (cleared == KTRACE_OK) cleared = kt_arming_update(&capture->arming);
+        if (status < 0)
+            status = kt_fail(status, "%s", sentence);
+        else
+            status = cleared;
+    }
+    if (status < 0) {
+        kt_snapshot_destroy(snapshot);
+        return status;
+    }
+    *out = snapshot;
+    return KTRACE_OK;
+}
+
+/* ---- The public calls ------------------------------------------------------------------------------------------- */
+
+static int check_open(const struct ktrace_capture *capture, const char *call)
+{
+    if (capture == NULL) return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: the capture is NULL", call);
+    if (capture != open_capture) return kt_fail(KTRACE_ERROR_STATE, "%s: this capture has ended", call);
+    return KTRACE_OK;
+}
+
+static int begin_locked(struct ktrace_capture **out, struct kt_backend *backend,
+                        const struct ktrace_capture_options *options)
+{
+    struct ktrace_capture *capture = calloc(1, sizeof *capture);
+    if (capture == NULL) {
+        backend->ops->close(backend);
+        return kt_fail_memory(sizeof *capture);
+    }
+    capture->backend = backend;
+    int status = set_up(capture, options);
+    if (status < 0) {
+        kt_arming_disarm(&capture->arming);
+        free_capture(capture);
+        return status;
+    }
+    open_capture = capture;
+    __atomic_store_n(&active, 1, __ATOMIC_RELAXED);
+    kt_registry_listen(&capture->listener);
+    *out = capture;
+    return KTRACE_OK;
+}
+
+static int begin(struct ktrace_capture **out, struct kt_backend *backend, const struct ktrace_capture_options *given)
+{
+    struct ktrace_capture_options options;
+    int status = out == NULL ? kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_begin: `out` is NULL")
+                             : read_options(&options, given);
+    kt_registry_lock();
+    if (status == KTRACE_OK && open_capture)
+        status = kt_fail(KTRACE_ERROR_STATE, "a capture (\"%s\") is open already: captures do not nest; end it first",
+                         open_capture->name);
+    if (status == KTRACE_OK && backend == NULL) status = kt_backend_open_cuda(&backend);
+    if (status == KTRACE_OK)
+        status = begin_locked(out, backend, &options);
+    else if (backend)
+        backend->ops->close(backend);
+    kt_registry_unlock();
+    return status;
+}
+
+int ktrace_capture_begin(struct ktrace_capture **out, const struct ktrace_capture_options *options)
+{
+    return begin(out, NULL, options);
+}
+
+int kt_capture_begin_on(struct ktrace_capture **out, struct kt_backend *backend,
+                        const struct ktrace_capture_options *options)
+{
+    return begin(out, backend, options);
+}
+
+int ktrace_capture_clear(struct ktrace_capture *capture)
+{
+    kt_registry_lock();
+    int status = check_open(capture, "ktrace_capture_clear");
+    struct kt_usage usage = {0};
+    if (status == KTRACE_OK) status = capture->backend->ops->synchronize(capture->backend);
+    if (status == KTRACE_OK) status = kt_buffer_usage(&usage, capture->backend, &capture->buffer, 0);
+    if (status == KTRACE_OK) status = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
+    if (status == KTRACE_OK) status = kt_arming_update(&capture->arming);
+    kt_registry_unlock();
+    return status;
+}
+
+static int take(struct ktrace_trace **out, struct ktrace_capture *capture, int peek, const char *call)
+{
+    if (out == NULL) return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: `out` is NULL", call);
+    struct kt_snapshot *snapshot = NULL;
+    kt_registry_lock();
+    int status = check_open(capture, call);
+    if (status == KTRACE_OK) status = take_snapshot(&snapshot, capture, peek);
+    kt_registry_unlock();
+    return status < 0 ? status : kt_trace_from_snapshot(out, snapshot);
+}
+
+int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *capture)
+{
+    return take(out, capture, 0, "ktrace_capture_read");
+}
+
+int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capture *capture)
+{
+    return take(out, capture, 1, "ktrace_capture_peek");
+}
+
+int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture)
+{
+    struct kt_snapshot *snapshot = NULL;
+    kt_registry_lock();
+    int status = check_open(capture, "ktrace_capture_end");
+    if (status < 0) {
+        kt_registry_unlock();
+        return status;
+    }
+    if (out) {
+        status = take_snapshot(&snapshot, capture, 0);
+    } else {
+        status = capture->backend->ops->synchronize(capture->backend);
+    }
+    /* A kernel that still runs writes to the buffer: without a synchronization it is not freed under it. Freeing waits. */
+    const int disarmed = kt_arming_disarm(&capture->arming);
+    if (status == KTRACE_OK) status = disarmed;
+    kt_registry_listen(NULL);
+    open_capture = NULL;
+    __atomic_store_n(&active, 0, __ATOMIC_RELAXED);
+    free_capture(capture);
+    kt_registry_unlock();
+    if (status < 0) {
+        kt_snapshot_destroy(snapshot);
+        return status;
+    }
+    return out ? kt_trace_from_snapshot(out, snapshot) : KTRACE_OK;
+}
+
+void ktrace_capture_destroy(struct ktrace_capture *capture)
+{
+    if (capture) ktrace_capture_end(NULL, capture);
+}

@@ -1,0 +1,359 @@
+#include "collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "modules.h"
+
+/* ---- The buffer ------------------------------------------------------------------------------------------------- */
+
+int kt_buffer_make(struct kt_buffer *out, struct kt_backend *backend, const struct kt_layout *layout)
+{
+    struct kt_buffer buffer = {.layout = *layout};
+    const uint64_t alignment = kt_layout_main_ring_bytes(layout) > sizeof(struct ktrace_wave_header)
+                                   ? kt_layout_main_ring_bytes(layout)
+                                   : sizeof(struct ktrace_wave_header);
+    const uint64_t lane_alignment = kt_layout_lane_ring_bytes(layout);
+    const uint64_t worst = alignment > lane_alignment ? alignment : lane_alignment;
+    const uint64_t bytes = layout->total_bytes + worst;
+    int status = backend->ops->allocate(&buffer.allocation, backend, bytes);
+    if (status == KTRACE_OK) status = backend->ops->allocate(&buffer.counters, backend, sizeof(struct ktrace_counters));
+    if (status == KTRACE_OK) status = backend->ops->clear(backend, buffer.allocation, bytes);
+    if (status == KTRACE_OK) status = backend->ops->clear(backend, buffer.counters, sizeof(struct ktrace_counters));
+    if (status < 0) {
+        kt_buffer_free(&buffer, backend);
+        return status;
+    }
+    /* Aligned to the larger kind of ring, so that every offset of the layout is aligned to its own. */
+    buffer.main_rings = (buffer.allocation + worst - 1) / worst * worst;
+    buffer.lane_rings = buffer.main_rings + layout->lane_rings_offset;
+    buffer.headers = buffer.main_rings + layout->headers_offset;
+    *out = buffer;
+    return KTRACE_OK;
+}
+
+void kt_buffer_free(struct kt_buffer *buffer, struct kt_backend *backend)
+{
+    if (buffer->allocation) backend->ops->release(backend, buffer->allocation);
+    if (buffer->counters) backend->ops->release(backend, buffer->counters);
+    *buffer = (struct kt_buffer){0};
+}
+
+int kt_buffer_usage(struct kt_usage *out, struct kt_backend *backend, const struct kt_buffer *buffer, int peek)
+{
+    struct ktrace_counters *counters = malloc(sizeof *counters);
+    if (counters == NULL) return kt_fail_memory(sizeof *counters);
+    const int status =
+        backend->ops->to_host(backend, counters, buffer->counters, sizeof *counters, sizeof *counters, 1, peek);
+    struct kt_usage usage = {0};
+    for (uint32_t i = 0; status == KTRACE_OK && i < buffer->layout.partitions; i++) {
+        const struct ktrace_counter_line *line = &counters->partition[i];
+        const uint64_t given = line->claims < buffer->layout.regions_per_partition ? line->claims
+                                                                                   : buffer->layout.regions_per_partition;
+        usage.waves_recorded += given;
+        usage.waves_filtered += line->filtered;
+        if (given > usage.rows) usage.rows = given;
+    }
+    usage.waves_dropped = status == KTRACE_OK ? counters->all.dropped : 0;
+    free(counters);
+    if (status == KTRACE_OK) *out = usage;
+    return status;
+}
+
+int kt_buffer_clear(const struct kt_buffer *buffer, struct kt_backend *backend, const struct kt_usage *usage)
+{
+    const struct kt_layout *layout = &buffer->layout;
+    const uint64_t regions = usage->rows * layout->partitions;
+    int status = KTRACE_OK;
+    if (regions) {
+        status = backend->ops->clear(backend, buffer->main_rings, regions * kt_layout_main_ring_bytes(layout));
+        if (status == KTRACE_OK)
+            status = backend->ops->clear(backend, buffer->lane_rings,
+                                         regions * KT_LANE_RINGS * kt_layout_lane_ring_bytes(layout));
+        if (status == KTRACE_OK)
+            status = backend->ops->clear(backend, buffer->headers, regions * sizeof(struct ktrace_wave_header));
+    }
+    if (status == KTRACE_OK) status = backend->ops->clear(backend, buffer->counters, sizeof(struct ktrace_counters));
+    return status;
+}
+
+/* ---- Copying ---------------------------------------------------------------------------------------------------- */
+
+/* Where a wave's rings are in host memory. */
+struct wave_source {
+    uint64_t region;
+    const unsigned char *main_ring;  /* main_bytes of it */
+    const unsigned char *lane_rings; /* 31 pieces of lane_bytes, or NULL: no lane but 0 recorded */
+};
+
+struct collection {
+    struct kt_backend *backend;
+    const struct kt_buffer *buffer;
+    struct kt_usage *usage;
+    int peek;
+    struct kt_snapshot *snapshot;
+    struct wave_source *sources; /* one a snapshot wave */
+    uint64_t main_bytes, lane_bytes; /* columns copied of each ring */
+    unsigned char *main_data, *lane_data;
+};
+
+static uint64_t ring_bytes(const struct collection *work, uint32_t lane)
+{
+    const struct kt_layout *layout = &work->buffer->layout;
+    return lane == 0 ? kt_layout_main_ring_bytes(layout) : kt_layout_lane_ring_bytes(layout);
+}
+
+static uint32_t lanes_of(const struct ktrace_wave_header *wave)
+{
+    return wave->lane_count < KTRACE_MAX_LANES ? wave->lane_count : KTRACE_MAX_LANES;
+}
+
+/* Bytes of a lane's ring that may hold something. */
+static uint64_t used_bytes(const struct collection *work, const struct ktrace_wave_header *wave, uint32_t lane)
+{
+    const uint64_t whole = ring_bytes(work, lane), count = wave->final_count_bytes[lane];
+    if (count == 0) return whole; /* still inside */
+    if (count <= KTRACE_SLOT_BYTES) return 0;
+    return count < whole ? count : whole;
+}
+
+static int lanes_used(const struct collection *work, const struct ktrace_wave_header *wave)
+{
+    for (uint32_t lane = 1; lane < lanes_of(wave); lane++)
+        if (used_bytes(work, wave, lane)) return 1;
+    return 0;
+}
+
+static int copy_headers(struct collection *work)
+{
+    struct kt_snapshot *snapshot = work->snapshot;
+    const uint64_t regions = work->usage->rows * work->buffer->layout.partitions;
+    const size_t bytes = sizeof(struct ktrace_wave_header);
+    snapshot->waves = malloc(regions ? regions * bytes : bytes);
+    work->sources = calloc(regions ? regions : 1, sizeof *work->sources);
+    if (snapshot->waves == NULL || work->sources == NULL) return kt_fail_memory(regions * bytes);
+    const int status = work->backend->ops->to_host(work->backend, snapshot->waves, work->buffer->headers, bytes, bytes,
+                                                   regions, work->peek);
+    if (status < 0) return status;
+    for (uint64_t region = 0; region < regions; region++) {
+        if (snapshot->waves[region].magic != KTRACE_WAVE_MAGIC) continue;
+        snapshot->waves[snapshot->wave_count] = snapshot->waves[region];
+        work->sources[snapshot->wave_count++].region = region;
+    }
+    if (snapshot->wave_count < work->usage->waves_recorded)
+        work->usage->headers_missing = work->usage->waves_recorded - snapshot->wave_count;
+    return KTRACE_OK;
+}
+
+static void measure(struct collection *work)
+{
+    struct kt_usage *usage = work->usage;
+    for (uint64_t i = 0; i < work->snapshot->wave_count; i++) {
+        const struct ktrace_wave_header *wave = &work->snapshot->waves[i];
+        for (uint32_t lane = 0; lane < lanes_of(wave); lane++) {
+            const uint64_t used = used_bytes(work, wave, lane);
+            const uint64_t slots =
+                wave->final_count_bytes[lane] ? wave->final_count_bytes[lane] / KTRACE_SLOT_BYTES - 1 : 0;
+            uint64_t *columns = lane ? &work->lane_bytes : &work->main_bytes;
+            uint64_t *most = lane ? &usage->most_lane_slots : &usage->most_main_slots;
+            if (used > *columns) *columns = used;
+            if (slots > *most) *most = slots;
+        }
+    }
+}
+
+static int copy_main_rings(struct collection *work)
+{
+    const uint64_t regions = work->usage->rows * work->buffer->layout.partitions;
+    const uint64_t pitch = ring_bytes(work, 0);
+    if (work->main_bytes == 0) return KTRACE_OK;
+    work->main_data = malloc(regions * work->main_bytes);
+    if (work->main_data == NULL) return kt_fail_memory(regions * work->main_bytes);
+    const int status = work->backend->ops->to_host(work->backend, work->main_data, work->buffer->main_rings,
+                                                   work->main_bytes, pitch, regions, work->peek);
+    for (uint64_t i = 0; i < work->snapshot->wave_count; i++)
+        work->sources[i].main_ring = work->main_data + work->sources[i].region * work->main_bytes;
+    return status;
+}
+
+/* Lanes other than 0 record in divergent code only: mostly nowhere, sometimes in a few waves, rarely in all. */
+static int copy_lane_rings(struct collection *work)
+{
+    const uint64_t pitch = ring_bytes(work, 1), wave_count = work->snapshot->wave_count;
+    if (work->lane_bytes == 0) return KTRACE_OK;
+    uint64_t users = 0;
+    for (uint64_t i = 0; i < wave_count; i++) users += (uint64_t)lanes_used(work, &work->snapshot->waves[i]);
+    const uint64_t rows = work->usage->rows * work->buffer->layout.partitions;
+    const int all = users > 64 && users * 8 > rows;
+    const uint64_t wave_bytes = KT_LANE_RINGS * work->lane_bytes;
+    const uint64_t bytes = (all ? rows : users) * wave_bytes;
+    work->lane_data = malloc(bytes ? bytes : 1);
+    if (work->lane_data == NULL) return kt_fail_memory(bytes);
+
+    int status = KTRACE_OK;
+    if (all)
+        status = work->backend->ops->to_host(work->backend, work->lane_data, work->buffer->lane_rings, work->lane_bytes,
+                                             pitch, rows * KT_LANE_RINGS, work->peek);
+    unsigned char *next = work->lane_data;
+    for (uint64_t i = 0; i < wave_count && status == KTRACE_OK; i++) {
+        if (!lanes_used(work, &work->snapshot->waves[i])) continue;
+        const uint64_t region = work->sources[i].region;
+        if (all) {
+            work->sources[i].lane_rings = work->lane_data + region * wave_bytes;
+            continue;
+        }
+        status = work->backend->ops->to_host(work->backend, next,
+                                             work->buffer->lane_rings + region * KT_LANE_RINGS * pitch, work->lane_bytes,
+                                             pitch, KT_LANE_RINGS, work->peek);
+        work->sources[i].lane_rings = next;
+        next += wave_bytes;
+    }
+    return status;
+}
+
+/* ---- Packing ---------------------------------------------------------------------------------------------------- */
+
+/* Slots worth keeping of one ring: see struct kt_ring. */
+static uint64_t kept_slots(const struct collection *work, const struct ktrace_wave_header *wave, uint32_t lane)
+{
+    return wave->final_count_bytes[lane] == 0 ? ring_bytes(work, lane) / KTRACE_SLOT_BYTES
+           : used_bytes(work, wave, lane) == 0
+               ? 0
+               : (wave->final_count_bytes[lane] < ring_bytes(work, lane) + KTRACE_SLOT_BYTES
+                      ? wave->final_count_bytes[lane] / KTRACE_SLOT_BYTES - 1
+                      : ring_bytes(work, lane) / KTRACE_SLOT_BYTES);
+}
+
+static int is_empty(const unsigned char *ring, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i++)
+        if (ring[i]) return 0;
+    return 1;
+}
+
+static void pack_ring(struct collection *work, uint64_t wave_index, uint32_t lane)
+{
+    struct kt_snapshot *snapshot = work->snapshot;
+    const struct ktrace_wave_header *wave = &snapshot->waves[wave_index];
+    const struct wave_source *source = &work->sources[wave_index];
+    if (lane != 0 && source->lane_rings == NULL) return;
+    const unsigned char *ring = lane == 0 ? source->main_ring : source->lane_rings + (lane - 1) * work->lane_bytes;
+    const uint64_t slots = kept_slots(work, wave, lane), capacity = ring_bytes(work, lane) / KTRACE_SLOT_BYTES;
+    const int whole = wave->final_count_bytes[lane] == 0;
+    if (slots == 0 || (whole && is_empty(ring, slots * KTRACE_SLOT_BYTES))) return;
+
+    struct ktrace_slot *target = snapshot->slots + snapshot->slot_count;
+    const uint64_t recorded = whole ? 0 : wave->final_count_bytes[lane] / KTRACE_SLOT_BYTES - 1;
+    const uint64_t first_place = whole ? 0 : (recorded - slots + 1) % capacity;
+    const uint64_t before_end = capacity - first_place < slots ? capacity - first_place : slots;
+    memcpy(target, ring + first_place * KTRACE_SLOT_BYTES, before_end * KTRACE_SLOT_BYTES);
+    memcpy(target + before_end, ring, (slots - before_end) * KTRACE_SLOT_BYTES);
+    snapshot->rings[snapshot->ring_count++] = (struct kt_ring){.wave = (uint32_t)wave_index,
+                                                               .lane = (uint16_t)lane,
+                                                               .whole = (uint16_t)whole,
+                                                               .slot_count = (uint32_t)slots,
+                                                               .first_slot = snapshot->slot_count};
+    snapshot->slot_count += slots;
+}
+
+static int pack(struct collection *work)
+{
+    struct kt_snapshot *snapshot = work->snapshot;
+    uint64_t rings = 0, slots = 0;
+    for (uint64_t i = 0; i < snapshot->wave_count; i++)
+        for (uint32_t lane = 0; lane < lanes_of(&snapshot->waves[i]); lane++) {
+            const uint64_t kept = kept_slots(work, &snapshot->waves[i], lane);
+            rings += kept != 0;
+            slots += kept;
+        }
+    snapshot->rings = malloc(rings ? rings * sizeof *snapshot->rings : 1);
+    snapshot->slots = malloc(slots ? slots * sizeof *snapshot->slots : 1);
+    if (snapshot->rings == NULL || snapshot->slots == NULL) return kt_fail_memory(slots * sizeof *snapshot->slots);
+    for (uint64_t i = 0; i < snapshot->wave_count; i++)
+        for (uint32_t lane = 0; lane < lanes_of(&snapshot->waves[i]); lane++) pack_ring(work, i, lane);
+    return KTRACE_OK;
+}
+
+/* ---- Sites ------------------------------------------------------------------------------------------------------ */
+
+static struct kt_module *module_numbered(struct kt_snapshot *snapshot, uint32_t number)
+{
+    for (uint64_t i = 0; i < snapshot->module_count; i++)
+        if (snapshot->modules[i].number == number) return &snapshot->modules[i];
+    return NULL;
+}
+
+/* Descriptors in global memory are known by the addresses that events carry. What is no descriptor is left to the decoder,
+ * which counts it. */
+static int add_wide_sites(struct collection *work)
+{
+    struct kt_snapshot *snapshot = work->snapshot;
+    for (uint64_t i = 0; i < snapshot->wave_count; i++) {
+        const struct ktrace_wave_header *wave = &snapshot->waves[i];
+        struct kt_module *module = module_numbered(snapshot, wave->module);
+        if (wave->kernel_site <= UINT16_MAX || module == NULL) continue;
+        if (kt_module_add_wide(module, work->backend, wave->kernel_site, work->peek) == KTRACE_ERROR_MEMORY)
+            return KTRACE_ERROR_MEMORY;
+    }
+    for (uint64_t i = 0; i < snapshot->ring_count; i++) {
+        const struct kt_ring *ring = &snapshot->rings[i];
+        const struct ktrace_wave_header *wave = &snapshot->waves[ring->wave];
+        struct kt_module *module = module_numbered(snapshot, wave->module);
+        if (wave->kernel_site <= UINT16_MAX || module == NULL) continue;
+        for (uint32_t slot = 0; slot + 1 < ring->slot_count; slot++) {
+            const struct ktrace_slot *event = &snapshot->slots[ring->first_slot + slot];
+            if (event->site != KTRACE_SITE_WIDE) continue;
+            uint64_t address;
+            memcpy(&address, event + 1, sizeof address);
+            if (kt_module_add_wide(module, work->backend, address, work->peek) == KTRACE_ERROR_MEMORY) return KTRACE_ERROR_MEMORY;
+        }
+    }
+    return KTRACE_OK;
+}
+
+static int copy_modules(struct kt_snapshot *snapshot, const struct kt_arming *arming)
+{
+    snapshot->modules = calloc(arming->count ? arming->count : 1, sizeof *snapshot->modules);
+    if (snapshot->modules == NULL) return kt_fail_memory(arming->count * sizeof *snapshot->modules);
+    for (; snapshot->module_count < arming->count; snapshot->module_count++) {
+        const int status = kt_module_copy(&snapshot->modules[snapshot->module_count],
+                                          &arming->modules[snapshot->module_count].module);
+        if (status < 0) return status;
+    }
+    return KTRACE_OK;
+}
+
+int kt_collect(struct kt_snapshot **out, struct kt_usage *usage, struct kt_backend *backend,
+               const struct kt_buffer *buffer, const struct kt_arming *arming, int peek)
+{
+    struct collection work = {.backend = backend, .buffer = buffer, .usage = usage, .peek = peek};
+    int status = kt_buffer_usage(usage, backend, buffer, peek);
+    if (status < 0) return status;
+    work.snapshot = kt_snapshot_new();
+    if (work.snapshot == NULL) return KTRACE_ERROR_MEMORY;
+    status = copy_headers(&work);
+    if (status == KTRACE_OK) {
+        measure(&work);
+        status = copy_main_rings(&work);
+    }
+    if (status == KTRACE_OK) status = copy_lane_rings(&work);
+    if (status == KTRACE_OK) status = pack(&work);
+    if (status == KTRACE_OK) status = copy_modules(work.snapshot, arming);
+    if (status == KTRACE_OK) status = add_wide_sites(&work);
+    free(work.sources);
+    free(work.main_data);
+    free(work.lane_data);
+    if (status < 0) {
+        kt_snapshot_destroy(work.snapshot);
+        return status;
+    }
+    work.snapshot->main_ring_slots = buffer->layout.main_ring_slots;
+    work.snapshot->lane_ring_slots = buffer->layout.lane_ring_slots;
+    work.snapshot->buffer_bytes = buffer->layout.buffer_bytes;
+    work.snapshot->regions = buffer->layout.regions;
+    work.snapshot->waves_dropped = usage->waves_dropped;
+    work.snapshot->waves_filtered = usage->waves_filtered;
+    *out = work.snapshot;
+    return KTRACE_OK;
+}
