@@ -28,7 +28,7 @@
 
 #define DEFAULT_WALL_TICK_NS 32
 #define DEFAULT_NS_PER_TICK 0.5 /* no nominal clock and no finished wave: the right order of magnitude */
-#define UNKNOWN_GAP_TICKS 4     /* between the clock reads of an anchor on an SM that is not busy: measured, H200 */
+#define UNKNOWN_GAP_TICKS 4
 /* Anchors further than this from the median start are not of this trace. Twice this, in ps, fits an int64_t. */
 #define TRACE_SPAN_NS (INT64_C(40) * 24 * 3600 * 1000000000)
 
@@ -100,21 +100,33 @@ static int64_t relative_wall_ns(const struct fit *fit, uint64_t wall_ns)
     return -(int64_t)(before < limit ? before : limit);
 }
 
-/* Of an anchor, on either side of its tick. */
-static double reading_error_ns(const struct fit *fit)
+/* The wall clock was read at most half the gap between the anchor's two clock reads before or after the anchor's clock. On an
+ * idle SM the gap is 4 ticks; with 64 waves an SM one in a hundred anchors had over 200, and some 65,000, because other waves
+ * were issued in between (measured, H200). reserved[0] holds the gaps of both anchors, start in the low half; 0: unknown. */
+static double reading_error_ns(const struct fit *fit, uint32_t gap_ticks)
 {
-    return UNKNOWN_GAP_TICKS / 2 * fit->nominal_ns_per_tick;
+    return (gap_ticks ? gap_ticks : UNKNOWN_GAP_TICKS) / 2.0 * fit->nominal_ns_per_tick;
 }
 
-static void add_anchor(struct fit *fit, uint32_t place, uint64_t clock_ticks, uint64_t wall_ns)
+static double start_error_ns(const struct fit *fit, const struct ktrace_wave_header *wave)
+{
+    return reading_error_ns(fit, (uint32_t)wave->reserved[0]);
+}
+
+static double end_error_ns(const struct fit *fit, const struct ktrace_wave_header *wave)
+{
+    return reading_error_ns(fit, (uint32_t)(wave->reserved[0] >> 32));
+}
+
+static void add_anchor(struct fit *fit, uint32_t place, uint64_t clock_ticks, uint64_t wall_ns, double error_ns)
 {
     struct kt_anchor *anchor = &fit->anchors[fit->anchor_count++];
     *anchor = (struct kt_anchor){.clock_ticks = clock_ticks, .place = place};
     anchor->wild = !is_believable(fit, wall_ns);
     anchor->wall_ns = relative_wall_ns(fit, wall_ns);
     if (fit->snapshot->arch == KTRACE_ARCH_NVIDIA) {
-        anchor->low_ns = -reading_error_ns(fit);
-        anchor->high_ns = fit->wall_tick_ns + reading_error_ns(fit);
+        anchor->low_ns = -error_ns;
+        anchor->high_ns = fit->wall_tick_ns + error_ns;
     } else { /* the clock is the wall clock: times are exact, to the unit they are given in */
         anchor->low_ns = -0.5;
         anchor->high_ns = 0.5;
@@ -128,8 +140,9 @@ static int collect_anchors(struct fit *fit)
     if (!fit->anchors) return KTRACE_ERROR_MEMORY;
     for (uint64_t i = 0; i < snapshot->wave_count; i++) {
         const struct ktrace_wave_header *wave = &snapshot->waves[i];
-        add_anchor(fit, wave->place, wave->start_clock_ticks, wave->start_wall_ns);
-        if (wave->end_wall_ns) add_anchor(fit, wave->place, wave->end_clock_ticks, wave->end_wall_ns);
+        add_anchor(fit, wave->place, wave->start_clock_ticks, wave->start_wall_ns, start_error_ns(fit, wave));
+        if (wave->end_wall_ns)
+            add_anchor(fit, wave->place, wave->end_clock_ticks, wave->end_wall_ns, end_error_ns(fit, wave));
     }
     qsort(fit->anchors, fit->anchor_count, sizeof *fit->anchors, compare_anchors);
     return 0;
@@ -153,7 +166,7 @@ static int make_baseline(const struct fit *fit, const struct ktrace_wave_header 
     *out = (struct kt_baseline){.begin_wall_ns = wave->start_wall_ns,
                                 .wall_ns = (double)(wave->end_wall_ns - wave->start_wall_ns),
                                 .clock_ticks = (double)(wave->end_clock_ticks - wave->start_clock_ticks),
-                                .error_ns = fit->wall_tick_ns + 2 * reading_error_ns(fit)};
+                                .error_ns = fit->wall_tick_ns + start_error_ns(fit, wave) + end_error_ns(fit, wave)};
     double fastest = 0.05, slowest = 50; /* ns per tick: 20 GHz, 20 MHz */
     return out->wall_ns + out->error_ns > fastest * out->clock_ticks &&
            out->wall_ns - out->error_ns < slowest * out->clock_ticks;
@@ -192,7 +205,6 @@ static void count_places(const struct fit *fit, uint32_t *places, size_t *larges
     }
 }
 
-/* `grown` in knots is the room for all places' knots, doubled as needed. */
 static int store_knots(struct ktrace_trace *trace, const struct kt_place_fit *place, size_t *capacity)
 {
     size_t need = (size_t)trace->knot_count + place->knot_count;
@@ -301,7 +313,7 @@ static void measure_residuals(struct ktrace_trace *trace, const struct fit *fit)
             const struct kt_anchor *anchor = &fit->anchors[index];
             double past_ns = time_ns(trace, clock, anchor->clock_ticks) - zero_ns - (double)anchor->wall_ns;
             double outside_ns = fmax(anchor->low_ns - past_ns, past_ns - anchor->high_ns);
-            /* An anchor at the very edge of its interval is inside, whichever way the last bit was rounded. */
+            /* A line through the very edge of an interval is inside, whichever way the last bit was rounded. */
             if (outside_ns > 1e-3) clock->residual_ns = fmax(clock->residual_ns, outside_ns);
         }
         trace->clock_residual_ns = fmax(trace->clock_residual_ns, clock->residual_ns);

@@ -1,13 +1,14 @@
 /* Every wave that ended is a baseline: the place was awake for all of it, so its two anchors bound the rate to
- * (wall +- error) / ticks. One short wave says little (1 us: 3 %), but all places run at nearly one rate, and over the waves
- * of a kernel the ratio of the sums is good to a fraction of a percent.
+ * (wall +- error) / ticks. One short wave says little (1 us: 3 %), but all places run at nearly one rate, and the weighted
+ * ratio of the sums over many waves is good to a fraction of a percent. So waves are taken by time, as many as make the ratio
+ * good to BUCKET_DEVIATION; then the next bucket begins.
  *
- * Waves are taken by time into the current rate while the bounds of all of them have something in common. A wave that has
- * not starts a candidate, and three in agreement make the candidate the next rate: one wave with a bad anchor does not, nor
- * do short waves that agree with both.
+ * A bucket's bounds also hold what its two neighbours found: the rate may be changing. Its own rate is the median of the
+ * three, so that one wave with a false anchor does not set what others are held against, while a change stays a step.
  *
- * Measured on one H200: SMs of different clusters ran at 1967, 1973 and 1980 MHz at the same time and each drifted by 0.05 %
- * between milliseconds. Bounds are therefore widened by RATE_SPREAD, and no rate is trusted to better than RATE_DEVIATION. */
+ * Measured on one H200 at a nominal 1980 MHz: SMs of different clusters ran at 1967, 1973 and 1980 MHz at the same time;
+ * each drifted by 0.05 % between milliseconds; and a burst of arithmetic on all SMs began at 1920 MHz and was back at 1970 MHz
+ * 30 us later. Hence RATE_SPREAD and RATE_DEVIATION. */
 #include "clock_rate.h"
 
 #include "error.h"
@@ -15,15 +16,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define RATE_SPREAD 0.01
-#define RATE_DEVIATION 0.002
+#define RATE_SPREAD 0.015
+#define RATE_DEVIATION 0.003
 #define NOMINAL_DEVIATION 0.005
-#define MISFITS_TO_CHANGE 3
+#define BUCKET_DEVIATION 0.002
+#define BUCKET_NS 2000 /* at least, so that no trace has needlessly many */
 
-struct sums {
-    struct kt_rate rate;
-    double wall_ns, clock_ticks, variance_ns2;
-    size_t misfits; /* baselines that the rate before did not allow */
+struct bucket {
+    uint64_t begin_wall_ns;
+    double wall, ticks, weight; /* weighted sums */
 };
 
 static int compare_baselines(const void *left, const void *right)
@@ -34,125 +35,120 @@ static int compare_baselines(const void *left, const void *right)
     return (a->wall_ns > b->wall_ns) - (a->wall_ns < b->wall_ns);
 }
 
-static double lower_bound(const struct kt_baseline *baseline)
+static void take(struct bucket *bucket, const struct kt_baseline *baseline)
 {
-    return fmax(0, (baseline->wall_ns - baseline->error_ns) / baseline->clock_ticks * (1 - RATE_SPREAD));
+    double weight = 1 / (baseline->error_ns * baseline->error_ns);
+    bucket->wall += weight * baseline->wall_ns;
+    bucket->ticks += weight * baseline->clock_ticks;
+    bucket->weight += weight;
 }
 
-static double upper_bound(const struct kt_baseline *baseline)
+/* Of wall / ticks. A baseline's error is the difference of two uniform ones: its variance is error_ns^2 / 6. */
+static double deviation(const struct bucket *bucket)
 {
-    return (baseline->wall_ns + baseline->error_ns) / baseline->clock_ticks * (1 + RATE_SPREAD);
+    return sqrt(bucket->weight / 6) / bucket->ticks;
 }
 
-static int agrees(const struct sums *sums, const struct kt_baseline *baseline)
+static int is_full(const struct bucket *bucket, uint64_t wall_ns)
 {
-    return lower_bound(baseline) <= sums->rate.high && upper_bound(baseline) >= sums->rate.low;
+    return deviation(bucket) * bucket->ticks < BUCKET_DEVIATION * bucket->wall &&
+           wall_ns - bucket->begin_wall_ns >= BUCKET_NS;
 }
 
-static void take(struct sums *sums, const struct kt_baseline *baseline)
+/* A rate and its deviation; bounds are set later. */
+static struct kt_rate measure(const struct bucket *bucket, double nominal)
 {
-    sums->rate.low = fmax(sums->rate.low, lower_bound(baseline));
-    sums->rate.high = fmin(sums->rate.high, upper_bound(baseline));
-    sums->wall_ns += baseline->wall_ns;
-    sums->clock_ticks += baseline->clock_ticks;
-    /* The error is a difference of two uniform ones. */
-    sums->variance_ns2 += baseline->error_ns * baseline->error_ns / 6;
-}
-
-static struct sums sums_from(const struct kt_baseline *baseline)
-{
-    struct sums sums = {.rate = {.begin_wall_ns = baseline->begin_wall_ns, .low = 0, .high = INFINITY}};
-    sums.rate.settled_wall_ns = baseline->begin_wall_ns + (uint64_t)baseline->wall_ns;
-    take(&sums, baseline);
-    return sums;
-}
-
-static struct kt_rate finish(const struct sums *sums, double nominal)
-{
-    struct kt_rate rate = sums->rate;
-    double measured = sums->wall_ns / sums->clock_ticks;
-    double variance = sums->variance_ns2 / (sums->clock_ticks * sums->clock_ticks);
-    rate.ns_per_tick = measured;
-    if (nominal >= rate.low && nominal <= rate.high) {
-        double nominal_variance = pow(nominal * NOMINAL_DEVIATION, 2);
-        rate.ns_per_tick = (measured * nominal_variance + nominal * variance) / (variance + nominal_variance);
-        variance = variance * nominal_variance / (variance + nominal_variance);
+    struct kt_rate rate = {.begin_wall_ns = bucket->begin_wall_ns,
+                           .ns_per_tick = bucket->wall / bucket->ticks,
+                           .deviation = deviation(bucket)};
+    if (fabs(rate.ns_per_tick - nominal) <= 3 * rate.deviation) {
+        double nominal_variance = pow(nominal * NOMINAL_DEVIATION, 2), variance = pow(rate.deviation, 2);
+        rate.ns_per_tick = (rate.ns_per_tick * nominal_variance + nominal * variance) / (variance + nominal_variance);
+        rate.deviation = sqrt(variance * nominal_variance / (variance + nominal_variance));
     }
-    rate.ns_per_tick = fmin(fmax(rate.ns_per_tick, rate.low), rate.high);
-    rate.deviation = sqrt(variance + pow(rate.ns_per_tick * RATE_DEVIATION, 2));
     return rate;
 }
 
-static int append(struct kt_rate_profile *profile, size_t *capacity, struct kt_rate rate)
+static double median(double a, double b, double c)
 {
-    if (profile->count == *capacity) {
-        size_t next = *capacity ? *capacity * 2 : 4;
-        struct kt_rate *grown = realloc(profile->rates, next * sizeof *grown);
-        if (!grown) return kt_fail_memory(next * sizeof *grown);
-        profile->rates = grown;
-        *capacity = next;
-    }
-    profile->rates[profile->count++] = rate;
-    return 0;
+    return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-static int follow(struct kt_rate_profile *out, const struct kt_baseline *baselines, size_t count, double nominal)
+/* `measured` as they were, `rates` get their bounds and medians. */
+static void look_around(struct kt_rate *rates, const struct kt_rate *measured, size_t count)
 {
-    size_t capacity = 0;
-    struct sums current = sums_from(&baselines[0]), candidate = {.misfits = 0};
-    for (size_t i = 1; i < count; i++) {
-        int fits_current = agrees(&current, &baselines[i]);
-        int fits_candidate = candidate.misfits > 0 && agrees(&candidate, &baselines[i]);
-        if (fits_current) take(&current, &baselines[i]);
-        if (fits_candidate) {
-            take(&candidate, &baselines[i]);
-            candidate.misfits += !fits_current;
-        } else if (fits_current) {
-            candidate.misfits = 0;
-        } else {
-            /* Waves that straddle a change agree with nothing: the change may have come with the first of them. */
-            uint64_t begin_wall_ns = candidate.misfits ? candidate.rate.begin_wall_ns : baselines[i].begin_wall_ns;
-            candidate = sums_from(&baselines[i]);
-            candidate.rate.begin_wall_ns = begin_wall_ns;
-            candidate.misfits = 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t first = i > 0 ? i - 1 : i, last = i + 1 < count ? i + 1 : i;
+        rates[i] = measured[i];
+        rates[i].low = INFINITY;
+        rates[i].high = 0;
+        for (size_t near = first; near <= last; near++) {
+            double margin = measured[near].ns_per_tick * RATE_SPREAD + 3 * measured[near].deviation;
+            rates[i].low = fmin(rates[i].low, fmax(0, measured[near].ns_per_tick - margin));
+            rates[i].high = fmax(rates[i].high, measured[near].ns_per_tick + margin);
         }
-        if (candidate.misfits == MISFITS_TO_CHANGE) {
-            int status = append(out, &capacity, finish(&current, nominal));
-            if (status < 0) return status;
-            current = candidate;
-            candidate.misfits = 0;
-        }
+        if (last - first == 2)
+            rates[i].ns_per_tick =
+                median(measured[first].ns_per_tick, measured[i].ns_per_tick, measured[last].ns_per_tick);
+        rates[i].deviation = hypot(rates[i].deviation, rates[i].ns_per_tick * RATE_DEVIATION);
     }
-    int status = append(out, &capacity, finish(&current, nominal));
-    if (status == 0 && candidate.misfits > 0) status = append(out, &capacity, finish(&candidate, nominal));
-    return status;
+}
+
+static size_t fill_buckets(struct kt_rate *measured, const struct kt_baseline *baselines, size_t count, double nominal)
+{
+    size_t filled = 0;
+    struct bucket bucket = {.begin_wall_ns = baselines[0].begin_wall_ns};
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && is_full(&bucket, baselines[i].begin_wall_ns)) {
+            measured[filled++] = measure(&bucket, nominal);
+            bucket = (struct bucket){.begin_wall_ns = baselines[i].begin_wall_ns};
+        }
+        take(&bucket, &baselines[i]);
+    }
+    measured[filled++] = measure(&bucket, nominal);
+    return filled;
+}
+
+static int allocate(struct kt_rate **out, size_t count)
+{
+    *out = malloc(count * sizeof **out);
+    return *out ? 0 : kt_fail_memory(count * sizeof **out);
+}
+
+static int one_rate(struct kt_rate_profile *out, struct kt_rate rate)
+{
+    int status = allocate(&out->rates, 1);
+    if (status < 0) return status;
+    out->rates[0] = rate;
+    out->count = 1;
+    return 0;
 }
 
 int kt_rate_profile_make(struct kt_rate_profile *out, struct kt_baseline *baselines, size_t count,
                          double nominal_ns_per_tick)
 {
-    *out = (struct kt_rate_profile){0, NULL};
-    int status;
-    if (count == 0) {
-        size_t capacity = 0;
-        struct kt_rate rate = {.ns_per_tick = nominal_ns_per_tick,
-                               .deviation = nominal_ns_per_tick * NOMINAL_DEVIATION,
-                               .low = nominal_ns_per_tick / 2,
-                               .high = nominal_ns_per_tick * 8}; /* idle parts run slowly */
-        status = append(out, &capacity, rate);
-    } else {
-        qsort(baselines, count, sizeof *baselines, compare_baselines);
-        status = follow(out, baselines, count, nominal_ns_per_tick);
+    if (count == 0) /* a part that idles may run much more slowly than it could */
+        return one_rate(out, (struct kt_rate){.ns_per_tick = nominal_ns_per_tick,
+                                              .deviation = nominal_ns_per_tick * NOMINAL_DEVIATION,
+                                              .low = nominal_ns_per_tick / 2,
+                                              .high = nominal_ns_per_tick * 8});
+    struct kt_rate *measured;
+    int status = allocate(&measured, count);
+    if (status < 0) return status;
+    qsort(baselines, count, sizeof *baselines, compare_baselines);
+    size_t filled = fill_buckets(measured, baselines, count, nominal_ns_per_tick);
+    status = allocate(&out->rates, filled);
+    if (status == 0) {
+        look_around(out->rates, measured, filled);
+        out->count = filled;
     }
-    if (status < 0) kt_rate_profile_destroy(out);
+    free(measured);
     return status;
 }
 
 int kt_rate_profile_exact(struct kt_rate_profile *out, double ns_per_tick)
 {
-    size_t capacity = 0;
-    *out = (struct kt_rate_profile){0, NULL};
-    return append(out, &capacity, (struct kt_rate){.ns_per_tick = ns_per_tick, .low = ns_per_tick, .high = ns_per_tick});
+    return one_rate(out, (struct kt_rate){.ns_per_tick = ns_per_tick, .low = ns_per_tick, .high = ns_per_tick});
 }
 
 void kt_rate_profile_destroy(struct kt_rate_profile *profile)
@@ -161,19 +157,13 @@ void kt_rate_profile_destroy(struct kt_rate_profile *profile)
     *profile = (struct kt_rate_profile){0, NULL};
 }
 
-struct kt_rate kt_rate_at(const struct kt_rate_profile *profile, uint64_t wall_ns)
+const struct kt_rate *kt_rate_at(const struct kt_rate_profile *profile, uint64_t wall_ns)
 {
     size_t first = 0, end = profile->count;
-    while (end - first > 1) { /* the last rate that began by then, or the first of all */
+    while (end - first > 1) { /* the last that began by then, or the first of all */
         size_t middle = first + (end - first) / 2;
         if (profile->rates[middle].begin_wall_ns <= wall_ns) first = middle;
         else end = middle;
     }
-    struct kt_rate rate = profile->rates[first];
-    if (first == 0 || wall_ns >= rate.settled_wall_ns) return rate;
-    const struct kt_rate *before = &profile->rates[first - 1];
-    rate.low = fmin(rate.low, before->low);
-    rate.high = fmax(rate.high, before->high);
-    rate.deviation = fmax(rate.deviation, fabs(rate.ns_per_tick - before->ns_per_tick));
-    return rate;
+    return &profile->rates[first];
 }

@@ -4,20 +4,19 @@
 
 #include "snapshot.h"
 
-/* Durations that one kernel measured on both clocks, from begin_wall_ns on. */
+/* A duration that one wave measured on both clocks, from begin_wall_ns on. */
 struct kt_baseline {
     uint64_t begin_wall_ns;
     double wall_ns, clock_ticks;
     double error_ns; /* wall_ns is right to within this much */
 };
 
-/* One stretch of time in which all places ran at nearly one rate. */
+/* What to expect of any place's clock from begin_wall_ns to the next entry. */
 struct kt_rate {
     uint64_t begin_wall_ns;
-    uint64_t settled_wall_ns; /* the change from the previous rate came before this */
     double ns_per_tick;
     double deviation; /* standard deviation of a place's rate from ns_per_tick */
-    double low, high; /* ns per tick that the baselines allow */
+    double low, high; /* ns per tick that are possible */
 };
 
 struct kt_rate_profile {
@@ -33,7 +32,6 @@ int kt_rate_profile_make(struct kt_rate_profile *out, struct kt_baseline *baseli
 int kt_rate_profile_exact(struct kt_rate_profile *out, double ns_per_tick);
 void kt_rate_profile_destroy(struct kt_rate_profile *profile);
 
-/* What to expect at this time. While a change is under way this covers the rates on both sides. */
-struct kt_rate kt_rate_at(const struct kt_rate_profile *profile, uint64_t wall_ns);
+const struct kt_rate *kt_rate_at(const struct kt_rate_profile *profile, uint64_t wall_ns);
 
 #endif
