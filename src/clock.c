@@ -19,12 +19,11 @@
  * from a near point, so that hours keep picoseconds. */
 #include "clock.h"
 
+#include "array.h"
 #include "clock_place.h"
 #include "error.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DEFAULT_WALL_TICK_NS 32
 #define DEFAULT_NS_PER_TICK 0.5 /* no nominal clock and no finished wave: the right order of magnitude */
@@ -61,17 +60,10 @@ static int compare_anchors(const void *left, const void *right)
     return (a->wall_ns > b->wall_ns) - (a->wall_ns < b->wall_ns);
 }
 
-static void *allocate(size_t count, size_t bytes)
-{
-    void *memory = calloc(count ? count : 1, bytes);
-    if (!memory) kt_fail_memory(count * bytes);
-    return memory;
-}
-
 static int choose_zero(struct fit *fit)
 {
     size_t count = (size_t)fit->snapshot->wave_count;
-    uint64_t *starts = allocate(count, sizeof *starts);
+    uint64_t *starts = kt_array_new_zeroed(count, sizeof *starts);
     if (!starts) return KTRACE_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) starts[i] = fit->snapshot->waves[i].start_wall_ns;
     qsort(starts, count, sizeof *starts, compare_u64);
@@ -136,7 +128,7 @@ static void add_anchor(struct fit *fit, uint32_t place, uint64_t clock_ticks, ui
 static int collect_anchors(struct fit *fit)
 {
     const struct kt_snapshot *snapshot = fit->snapshot;
-    fit->anchors = allocate((size_t)snapshot->wave_count, 2 * sizeof *fit->anchors);
+    fit->anchors = kt_array_new_zeroed((size_t)snapshot->wave_count, 2 * sizeof *fit->anchors);
     if (!fit->anchors) return KTRACE_ERROR_MEMORY;
     for (uint64_t i = 0; i < snapshot->wave_count; i++) {
         const struct ktrace_wave_header *wave = &snapshot->waves[i];
@@ -175,7 +167,7 @@ static int make_baseline(const struct fit *fit, const struct ktrace_wave_header 
 static int make_profile(struct fit *fit)
 {
     if (fit->snapshot->arch != KTRACE_ARCH_NVIDIA) return kt_rate_profile_exact(&fit->profile, fit->nominal_ns_per_tick);
-    struct kt_baseline *baselines = allocate((size_t)fit->snapshot->wave_count, sizeof *baselines);
+    struct kt_baseline *baselines = kt_array_new_zeroed((size_t)fit->snapshot->wave_count, sizeof *baselines);
     if (!baselines) return KTRACE_ERROR_MEMORY;
     size_t count = 0;
     for (uint64_t i = 0; i < fit->snapshot->wave_count; i++)
@@ -209,13 +201,8 @@ static int store_knots(struct ktrace_trace *trace, const struct kt_place_fit *pl
 {
     size_t need = (size_t)trace->knot_count + place->knot_count;
     if (need > UINT32_MAX) return kt_fail(KTRACE_ERROR_MEMORY, "the clocks of this trace need more than 2^32 knots");
-    if (need > *capacity) {
-        size_t next = need * 2;
-        struct kt_clock_knot *grown = realloc(trace->knots, next * sizeof *grown);
-        if (!grown) return kt_fail_memory(next * sizeof *grown);
-        trace->knots = grown;
-        *capacity = next;
-    }
+    int status = kt_array_reserve(&trace->knots, capacity, need, sizeof *trace->knots);
+    if (status < 0) return status;
     memcpy(trace->knots + trace->knot_count, place->knots, place->knot_count * sizeof *place->knots);
     trace->knot_count = (uint32_t)need;
     return 0;
@@ -226,10 +213,10 @@ static int prepare_place_fit(struct fit *fit, size_t largest)
     struct kt_place_fit *place = &fit->place;
     place->profile = &fit->profile;
     place->zero_wall_ns = fit->zero_wall_ns;
-    place->segments = allocate(largest, sizeof *place->segments);
-    place->low_hull = allocate(largest, sizeof *place->low_hull);
-    place->high_hull = allocate(largest, sizeof *place->high_hull);
-    place->knots = allocate(2 * largest + 2, sizeof *place->knots);
+    place->segments = kt_array_new_zeroed(largest, sizeof *place->segments);
+    place->low_hull = kt_array_new_zeroed(largest, sizeof *place->low_hull);
+    place->high_hull = kt_array_new_zeroed(largest, sizeof *place->high_hull);
+    place->knots = kt_array_new_zeroed(2 * largest + 2, sizeof *place->knots);
     return place->segments && place->low_hull && place->high_hull && place->knots ? 0 : KTRACE_ERROR_MEMORY;
 }
 
@@ -238,7 +225,7 @@ static int fit_places(struct ktrace_trace *trace, struct fit *fit)
     uint32_t places;
     size_t largest, capacity = 0;
     count_places(fit, &places, &largest);
-    trace->place_clocks = allocate(places, sizeof *trace->place_clocks);
+    trace->place_clocks = kt_array_new_zeroed(places, sizeof *trace->place_clocks);
     if (!trace->place_clocks) return KTRACE_ERROR_MEMORY;
     int status = prepare_place_fit(fit, largest);
     for (size_t first = 0, end; status == 0 && first < fit->anchor_count; first = end) {

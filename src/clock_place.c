@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Clocks are not straight to the last nanosecond: on one H200 a line through the anchors of 7 us missed the tightest intervals by
- * up to 6 ns. Lines may pass this far outside, or every jitter would become a change of rate. */
+/* Clocks are not straight to the last nanosecond: on one H200 a line through the anchors of 7 us missed the tightest
+ * intervals by up to 6 ns. Lines may pass this far outside, or every jitter would become a change of rate. */
 #define JITTER_NS 8.0
 /* An anchor that is out by more than its interval's height is skipped when most of the anchors that follow it, this many,
  * fit. One that is out by less tells of a clock that drifts. */
@@ -14,10 +14,10 @@
 /* Between two segments a part may have idled at another rate; beyond this multiple of the expected rate, in either direction,
  * a short segment is held to be wrong. */
 #define IDLE_RATE_LIMIT 20.0
-/* A bridge over a small jump is made so long that its rate is off by no more than this. */
-#define BRIDGE_RATE_ERROR 0.01
 /* The same for a single anchor that two long segments could do without. */
 #define LONE_RATE_LIMIT 1.03
+/* A bridge over a small jump is made so long that its rate is off by no more than this. */
+#define BRIDGE_RATE_ERROR 0.01
 
 /* Exact for rising clocks however far from 0 they are. */
 static double ticks_between(uint64_t from, uint64_t to)

@@ -11,10 +11,9 @@
  * 30 us later. Hence RATE_SPREAD and RATE_DEVIATION. */
 #include "clock_rate.h"
 
-#include "error.h"
+#include "array.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define RATE_SPREAD 0.015
 #define RATE_DEVIATION 0.003
@@ -109,16 +108,10 @@ static size_t fill_buckets(struct kt_rate *measured, const struct kt_baseline *b
     return filled;
 }
 
-static int allocate(struct kt_rate **out, size_t count)
-{
-    *out = malloc(count * sizeof **out);
-    return *out ? 0 : kt_fail_memory(count * sizeof **out);
-}
-
 static int one_rate(struct kt_rate_profile *out, struct kt_rate rate)
 {
-    int status = allocate(&out->rates, 1);
-    if (status < 0) return status;
+    out->rates = kt_array_new(1, sizeof *out->rates);
+    if (!out->rates) return KTRACE_ERROR_MEMORY;
     out->rates[0] = rate;
     out->count = 1;
     return 0;
@@ -132,18 +125,14 @@ int kt_rate_profile_make(struct kt_rate_profile *out, struct kt_baseline *baseli
                                               .deviation = nominal_ns_per_tick * NOMINAL_DEVIATION,
                                               .low = nominal_ns_per_tick / 2,
                                               .high = nominal_ns_per_tick * 8});
-    struct kt_rate *measured;
-    int status = allocate(&measured, count);
-    if (status < 0) return status;
+    struct kt_rate *measured = kt_array_new(count, sizeof *measured);
+    if (!measured) return KTRACE_ERROR_MEMORY;
     qsort(baselines, count, sizeof *baselines, compare_baselines);
-    size_t filled = fill_buckets(measured, baselines, count, nominal_ns_per_tick);
-    status = allocate(&out->rates, filled);
-    if (status == 0) {
-        look_around(out->rates, measured, filled);
-        out->count = filled;
-    }
+    out->count = fill_buckets(measured, baselines, count, nominal_ns_per_tick);
+    out->rates = kt_array_new(out->count, sizeof *out->rates);
+    if (out->rates) look_around(out->rates, measured, out->count);
     free(measured);
-    return status;
+    return out->rates ? 0 : KTRACE_ERROR_MEMORY;
 }
 
 int kt_rate_profile_exact(struct kt_rate_profile *out, double ns_per_tick)
