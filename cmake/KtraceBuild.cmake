@@ -12,6 +12,9 @@ if(KTRACE_SANITIZE)
         -fsanitize=${KTRACE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(ktrace_build_flags INTERFACE -fsanitize=${KTRACE_SANITIZE})
 endif()
+if(KTRACE_FUZZ)
+    target_compile_options(ktrace_build_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # ktrace_existing(OUT file...): those of the files that exist.
 function(ktrace_existing out)

@@ -96,7 +96,16 @@ class Case:
                 return f"$ {' '.join(command)}\n{result.stdout}(a warning counts as a failure)"
         if self.expect is not None:
             return f"compiled, but should have failed with {self.expect!r}"
-        return self.check() if self.check else None
+        try:
+            return self.check() if self.check else None
+        except RuntimeError as error:
+            return str(error)
+
+
+def shortened(text, lines=40):
+    all_lines = text.rstrip().splitlines()
+    left_out = len(all_lines) - lines
+    return "\n".join(all_lines[:lines] + ([f"... and {left_out} more lines"] if left_out > 0 else []))
 
 
 def run_cases(cases, jobs, only=None):
@@ -112,7 +121,7 @@ def run_cases(cases, jobs, only=None):
             print(f"{'FAIL' if problem else 'ok'}: {case.name}")
             if problem:
                 failed += 1
-                print("    " + problem.rstrip().replace("\n", "\n    "))
+                print("    " + shortened(problem).replace("\n", "\n    "))
             sys.stdout.flush()
     print(f"{len(cases) - failed} of {len(cases)} cases passed")
     return 1 if failed else 0
