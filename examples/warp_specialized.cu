@@ -16,8 +16,9 @@
 #include <vector>
 
 constexpr int stages = 4;
-constexpr int consumers = 4;                 /* waves */
-constexpr int tile_floats = consumers * 256; /* 8 for each consumer lane */
+constexpr int consumers = 4; /* waves */
+constexpr int lane_floats = 8;
+constexpr int tile_floats = consumers * 32 * lane_floats;
 constexpr uint32_t tile_bytes = tile_floats * sizeof(float);
 constexpr int rounds = 4; /* how often a workgroup goes round its ring */
 
@@ -138,18 +139,25 @@ __global__ void __launch_bounds__(32 * (consumers + 1)) stream_kernel(float *out
                     barrier_wait(&full[stage], round & 1);
                     __syncwarp();
                 }
+                float values[lane_floats];
                 {
                     KTRACE_RANGE("compute", tile);
-                    float *to = out + (size_t)tile * tile_floats;
-                    for (int i = threadIdx.x; i < tile_floats; i += 32 * consumers) {
-                        float value = series(ring[stage][i]);
-                        KTRACE_PIN(value); /* the store alone would let the arithmetic slip out of the range */
-                        to[i] = value;
+#pragma unroll
+                    for (int i = 0; i < lane_floats; i++) {
+                        values[i] = series(ring[stage][i * 32 * consumers + threadIdx.x]);
+                        KTRACE_PIN(values[i]); /* without it, arithmetic may slip past the end of the range */
                     }
                     __syncwarp();
                 }
                 if (lane == 0)
                     barrier_arrive(&empty[stage]);
+                {
+                    KTRACE_RANGE("store");
+                    float *to = out + (size_t)tile * tile_floats + threadIdx.x;
+#pragma unroll
+                    for (int i = 0; i < lane_floats; i++)
+                        to[i * 32 * consumers] = values[i];
+                }
             }
         }
     }
@@ -228,7 +236,7 @@ int main(int argc, char **argv)
 
 #if KTRACE_ENABLE
     /* The producer is a lane that records on its own: lanes' rings must be as large as its events are many. */
-    struct ktrace_capture *capture = capture_begin(128, 128);
+    struct ktrace_capture *capture = capture_begin(256, 128);
 #endif
     run<any_lane>(out, in, workgroups, input);
     run<5>(out, in, workgroups, input);
