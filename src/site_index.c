@@ -14,17 +14,17 @@ static int by_name(const void *a, const void *b)
     return order ? order : (left->site > right->site) - (left->site < right->site);
 }
 
-static int number_names(struct kt_site_index *index, uint64_t site_count)
+static int number_names(struct kt_site_index *index)
 {
-    struct named *sorted = kt_array_new(site_count, sizeof *sorted);
+    struct named *sorted = kt_array_new(index->site_count, sizeof *sorted);
     uint64_t site = 0;
     if (!sorted)
         return KTRACE_ERROR_MEMORY;
     for (uint64_t m = 0; m < index->snapshot->module_count; m++)
         for (uint32_t s = 0; s < index->snapshot->modules[m].site_count; s++, site++)
             sorted[site] = (struct named){index->snapshot->modules[m].sites[s].name, site};
-    qsort(sorted, site_count, sizeof *sorted, by_name);
-    for (uint64_t i = 0; i < site_count; i++) {
+    qsort(sorted, index->site_count, sizeof *sorted, by_name);
+    for (uint64_t i = 0; i < index->site_count; i++) {
         index->name_count += i == 0 || strcmp(sorted[i - 1].name, sorted[i].name) != 0;
         index->name_ids[sorted[i].site] = index->name_count - 1;
     }
@@ -35,18 +35,17 @@ static int number_names(struct kt_site_index *index, uint64_t site_count)
 struct kt_site_index *kt_site_index_new(const struct kt_snapshot *snapshot)
 {
     struct kt_site_index *index = kt_array_new_zeroed(1, sizeof *index);
-    uint64_t site_count = 0;
     if (!index)
         return NULL;
     index->snapshot = snapshot;
     index->first_site = kt_array_new(snapshot->module_count, sizeof *index->first_site);
     for (uint64_t m = 0; index->first_site && m < snapshot->module_count; m++) {
-        index->first_site[m] = site_count;
-        site_count += snapshot->modules[m].site_count;
+        index->first_site[m] = index->site_count;
+        index->site_count += snapshot->modules[m].site_count;
     }
     if (index->first_site)
-        index->name_ids = kt_array_new(site_count, sizeof *index->name_ids);
-    if (!index->name_ids || number_names(index, site_count) < 0) {
+        index->name_ids = kt_array_new(index->site_count, sizeof *index->name_ids);
+    if (!index->name_ids || number_names(index) < 0) {
         kt_site_index_destroy(index);
         return NULL;
     }

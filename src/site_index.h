@@ -10,6 +10,7 @@ struct kt_site_index {
     uint64_t *first_site; /* one a module: the running number of its first site */
     uint32_t *name_ids;   /* one a site, by running number */
     uint32_t name_count;
+    uint64_t site_count;
     const struct kt_module *module; /* whose sites by_distance holds */
     uint64_t module_first_site;
     uint16_t

@@ -96,6 +96,7 @@ struct ktrace_trace {
     struct kt_place_clock *place_clocks; /* ordered by place */
     struct kt_clock_knot *knots;
     struct ktrace_phase_info *statistics; /* one a phase */
+    struct kt_phase_index *phase_index;   /* what kt_trace_phase_of looks in; see phase.h */
 
     uint64_t waves_unfinished, slots_lost, ranges_unclosed, ends_unmatched, slots_corrupt, clocks_ambiguous;
     double clock_hz, clock_residual_ns;
@@ -105,7 +106,7 @@ struct ktrace_trace {
 /* Takes over `snapshot`, also on failure. */
 int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapshot);
 
-/* The phase of a begin or mark in `kernel`, or KT_NONE. */
+/* The phase of a begin or mark in `kernel`, or KT_NONE. One hash look-up. */
 uint32_t kt_trace_phase_of(const struct ktrace_trace *trace, uint32_t kernel, const struct kt_site *site);
 
 #endif

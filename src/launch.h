@@ -1,0 +1,19 @@
+/* launch.h - which waves make a launch.
+ *
+ * Waves of one launch agree in module, kernel, grid id and shape. Every replay of a CUDA graph repeats the grid ids of its
+ * nodes, but cannot overlap itself: in order of their starts, the first wave that is there again begins the next occurrence.
+ */
+#ifndef KT_LAUNCH_H
+#define KT_LAUNCH_H
+
+#include "site_index.h"
+#include "trace.h"
+
+/* From the headers of trace->snapshot, after the clock fit: sets kernels, launches and waves, in their final order, with
+ * begin_ps and end_ps from the anchors. Events and what follows from them are left at 0. */
+int kt_make_launches(struct ktrace_trace *trace, const struct kt_site_index *sites);
+
+/* Once the waves are decoded: the launches' ends, events and losses. */
+void kt_finish_launches(struct ktrace_trace *trace);
+
+#endif

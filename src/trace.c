@@ -1,0 +1,350 @@
+#include "trace.h"
+
+#include "array.h"
+#include "check.h"
+#include "clock.h"
+#include "decode.h"
+#include "launch.h"
+#include "pair.h"
+#include "phase.h"
+#include "summary.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- Making a trace --------------------------------------------------------------------------------------------- */
+
+struct maker {
+    struct ktrace_trace *trace;
+    struct kt_site_index *sites;
+    struct kt_decoder decoder;
+    struct kt_pairer pairer;
+    struct kt_phase_notes notes;
+    uint64_t *first_ring; /* of each wave of the snapshot, and one more */
+};
+
+static int begin(struct maker *maker)
+{
+    const struct kt_snapshot *snapshot = maker->trace->snapshot;
+    uint64_t ring = 0, slots = 0;
+    maker->sites = kt_site_index_new(snapshot);
+    maker->first_ring = kt_array_new(snapshot->wave_count + 1, sizeof *maker->first_ring);
+    if (!maker->sites || !maker->first_ring)
+        return KTRACE_ERROR_MEMORY;
+    for (uint64_t wave = 0; wave <= snapshot->wave_count; wave++) {
+        while (ring < snapshot->ring_count && snapshot->rings[ring].wave < wave)
+            slots += snapshot->rings[ring++].slot_count;
+        maker->first_ring[wave] = ring;
+    }
+    maker->decoder.snapshot = snapshot;
+    maker->decoder.sites = maker->sites;
+    /* at most one event a slot: what is not needed goes back in the end */
+    maker->trace->events = kt_array_new(slots, sizeof *maker->trace->events);
+    return maker->trace->events ? 0 : KTRACE_ERROR_MEMORY;
+}
+
+static int make_wave(struct maker *maker, struct kt_wave *wave)
+{
+    struct ktrace_trace *trace = maker->trace;
+    struct kt_event *events = trace->events + trace->event_count;
+    const uint64_t *first_ring = &maker->first_ring[wave->snapshot_wave];
+    uint32_t kernel = trace->launches[wave->launch].kernel;
+    struct kt_decoded_wave decoded;
+    struct kt_paired_wave paired;
+    int status = kt_decode_wave(&decoded, events, &maker->decoder, trace, wave->snapshot_wave,
+                                trace->snapshot->rings + first_ring[0], first_ring[1] - first_ring[0]);
+    if (status == 0)
+        status =
+            kt_pair_wave(&paired, &maker->pairer, events, maker->decoder.tokens, decoded.event_count, maker->sites);
+    if (status == 0)
+        status = kt_phases_note(&maker->notes, maker->sites, kernel, events, decoded.event_count);
+    if (status < 0)
+        return status;
+
+    wave->first_event = trace->event_count;
+    wave->event_count = decoded.event_count;
+    wave->slots_lost = decoded.slots_lost;
+    wave->track_count = paired.track_count;
+    wave->unfinished = decoded.unfinished;
+    if (decoded.event_count && events[decoded.event_count - 1].time_ps > wave->end_ps)
+        wave->end_ps = events[decoded.event_count - 1].time_ps;
+    trace->event_count += decoded.event_count;
+    trace->duration_ps = wave->end_ps > trace->duration_ps ? wave->end_ps : trace->duration_ps;
+    trace->waves_unfinished += decoded.unfinished;
+    trace->slots_lost += decoded.slots_lost;
+    trace->slots_corrupt += decoded.slots_corrupt;
+    trace->clocks_ambiguous += decoded.ambiguous;
+    trace->ranges_unclosed += paired.ranges_unclosed;
+    trace->ends_unmatched += paired.ends_unmatched;
+    return 0;
+}
+
+static int make_events(struct maker *maker)
+{
+    struct ktrace_trace *trace = maker->trace;
+    int status = begin(maker);
+    if (status == 0)
+        status = kt_make_launches(trace, maker->sites);
+    for (uint64_t i = 0; i < trace->wave_count && status == 0; i++)
+        status = make_wave(maker, &trace->waves[i]);
+    if (status < 0)
+        return status;
+    void *fitted = realloc(trace->events, (trace->event_count ? trace->event_count : 1) * sizeof *trace->events);
+    trace->events = fitted ? fitted : trace->events;
+    kt_finish_launches(trace);
+    return kt_phases_make(trace, &maker->notes, maker->sites);
+}
+
+static void release(struct maker *maker)
+{
+    kt_phases_release(&maker->notes);
+    kt_pairer_release(&maker->pairer);
+    kt_decoder_release(&maker->decoder);
+    kt_site_index_destroy(maker->sites);
+    free(maker->first_ring);
+    free(maker);
+}
+
+/* ---- The warning ------------------------------------------------------------------------------------------------ */
+
+struct sentence {
+    char text[1024];
+    size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct sentence *sentence, const char *format, ...)
+{
+    size_t room = sizeof sentence->text - sentence->length;
+    va_list arguments;
+    va_start(arguments, format);
+    int wanted = vsnprintf(sentence->text + sentence->length, room, format, arguments);
+    va_end(arguments);
+    if (wanted > 0)
+        sentence->length += (size_t)wanted < room ? (size_t)wanted : room - 1;
+}
+
+static void say_count(struct sentence *sentence, uint64_t count, const char *one, const char *many)
+{
+    if (count)
+        say(sentence, "%s%llu %s", sentence->length ? ", " : "", (unsigned long long)count, count == 1 ? one : many);
+}
+
+static int make_warning(struct ktrace_trace *trace)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    struct sentence counts = {.length = 0};
+    say_count(&counts, snapshot->waves_dropped, "wave found no room", "waves found no room");
+    say_count(&counts, trace->waves_unfinished, "wave is unfinished", "waves are unfinished");
+    say_count(&counts, trace->slots_lost, "slot was overwritten", "slots were overwritten");
+    say_count(&counts, trace->ranges_unclosed, "range is unclosed", "ranges are unclosed");
+    say_count(&counts, trace->ends_unmatched, "pop or stop has no begin", "pops or stops have no begin");
+    say_count(&counts, trace->slots_corrupt, "slot is corrupt", "slots are corrupt");
+    say_count(&counts, trace->clocks_ambiguous, "wave has clocks that its anchors do not explain",
+              "waves have clocks that their anchors do not explain");
+    const char *why = snapshot->warning ? snapshot->warning : "";
+    size_t bytes = strlen(why) + counts.length + 3;
+    trace->warning = kt_array_new(bytes, 1);
+    if (!trace->warning)
+        return KTRACE_ERROR_MEMORY;
+    snprintf(trace->warning, bytes, "%s%s%s", why, *why && counts.length ? "; " : "", counts.text);
+    return 0;
+}
+
+/* ---- Traces ----------------------------------------------------------------------------------------------------- */
+
+int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapshot)
+{
+    struct ktrace_trace *trace = kt_array_new_zeroed(1, sizeof *trace);
+    struct maker *maker = kt_array_new_zeroed(1, sizeof *maker);
+    int status = kt_check_snapshot(snapshot);
+    if (!trace || !maker) {
+        kt_snapshot_destroy(snapshot);
+        free(trace);
+        free(maker);
+        return kt_fail_memory(sizeof *trace + sizeof *maker);
+    }
+    maker->trace = trace;
+    trace->snapshot = snapshot;
+    if (status == 0)
+        status = kt_clock_fit(trace);
+    if (status == 0)
+        status = make_events(maker);
+    if (status == 0)
+        status = make_warning(trace);
+    if (status == 0)
+        status = kt_summarize(trace);
+    release(maker);
+    if (status < 0)
+        ktrace_trace_destroy(trace);
+    else
+        *out = trace;
+    return status < 0 ? status : 0;
+}
+
+void ktrace_trace_destroy(struct ktrace_trace *trace)
+{
+    if (!trace)
+        return;
+    kt_phase_index_destroy(trace->phase_index);
+    free(trace->warning);
+    free(trace->statistics);
+    free(trace->knots);
+    free(trace->place_clocks);
+    free(trace->events);
+    free(trace->waves);
+    free(trace->launches);
+    free(trace->phases);
+    free(trace->kernels);
+    kt_snapshot_destroy(trace->snapshot);
+    free(trace);
+}
+
+/* ---- Accessors -------------------------------------------------------------------------------------------------- */
+
+/* Give a caller that was compiled with another version the fields that both know. `out` begins with its struct_size. */
+static int answer(void *out, void *full, size_t full_bytes)
+{
+    size_t bytes;
+    memcpy(&bytes, out, sizeof bytes);
+    if (bytes < sizeof bytes)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "struct_size is %zu: set it to the size of the struct", bytes);
+    memcpy(full, &bytes, sizeof bytes);
+    if (bytes > full_bytes)
+        memset((char *)out + full_bytes, 0, bytes - full_bytes);
+    memcpy(out, full, bytes < full_bytes ? bytes : full_bytes);
+    return 0;
+}
+
+static int not_found(const char *what, uint64_t index, uint64_t count)
+{
+    return kt_fail(KTRACE_ERROR_NOT_FOUND, "%s %llu is not there: the trace has %llu", what, (unsigned long long)index,
+                   (unsigned long long)count);
+}
+
+static int no_argument(const char *function)
+{
+    return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: an argument is NULL", function);
+}
+
+int ktrace_trace_info(struct ktrace_trace_info *out, const struct ktrace_trace *trace)
+{
+    if (!out || !trace)
+        return no_argument("ktrace_trace_info");
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    struct ktrace_trace_info info = {.name = snapshot->name,
+                                     .device = snapshot->device,
+                                     .arch = snapshot->arch,
+                                     .places = snapshot->places,
+                                     .origin_ns = trace->origin_ns,
+                                     .duration_ps = trace->duration_ps,
+                                     .launches = trace->launch_count,
+                                     .waves = trace->wave_count,
+                                     .events = trace->event_count,
+                                     .waves_dropped = snapshot->waves_dropped,
+                                     .waves_filtered = snapshot->waves_filtered,
+                                     .waves_unfinished = trace->waves_unfinished,
+                                     .slots_lost = trace->slots_lost,
+                                     .ranges_unclosed = trace->ranges_unclosed,
+                                     .ends_unmatched = trace->ends_unmatched,
+                                     .slots_corrupt = trace->slots_corrupt,
+                                     .clocks_ambiguous = trace->clocks_ambiguous,
+                                     .clock_hz = trace->clock_hz,
+                                     .clock_residual_ns = trace->clock_residual_ns};
+    return answer(out, &info, sizeof info);
+}
+
+int ktrace_trace_launch(struct ktrace_launch_info *out, const struct ktrace_trace *trace, uint64_t index)
+{
+    if (!out || !trace)
+        return no_argument("ktrace_trace_launch");
+    if (index >= trace->launch_count)
+        return not_found("launch", index, trace->launch_count);
+    const struct kt_launch *launch = &trace->launches[index];
+    struct ktrace_launch_info info = {.kernel = trace->kernels[launch->kernel].name,
+                                      .grid_id = launch->grid_id,
+                                      .occurrence = launch->occurrence,
+                                      .begin_ps = launch->begin_ps,
+                                      .end_ps = launch->end_ps,
+                                      .waves_launched = launch->waves_launched,
+                                      .waves = launch->wave_count,
+                                      .events = launch->event_count,
+                                      .slots_lost = launch->slots_lost};
+    memcpy(info.grid, launch->grid, sizeof info.grid);
+    memcpy(info.block, launch->block, sizeof info.block);
+    return answer(out, &info, sizeof info);
+}
+
+int ktrace_trace_wave(struct ktrace_wave_info *out, const struct ktrace_trace *trace, uint64_t index)
+{
+    if (!out || !trace)
+        return no_argument("ktrace_trace_wave");
+    if (index >= trace->wave_count)
+        return not_found("wave", index, trace->wave_count);
+    const struct kt_wave *wave = &trace->waves[index];
+    struct ktrace_wave_info info = {.launch = wave->launch,
+                                    .wave = wave->wave,
+                                    .place = wave->place,
+                                    .lane_count = wave->lane_count,
+                                    .begin_ps = wave->begin_ps,
+                                    .end_ps = wave->end_ps,
+                                    .events = wave->event_count,
+                                    .slots_lost = wave->slots_lost,
+                                    .unfinished = wave->unfinished};
+    memcpy(info.workgroup, wave->workgroup, sizeof info.workgroup);
+    return answer(out, &info, sizeof info);
+}
+
+/* The clock reading behind an event's time. Times of one place rise with its clock, and a tick is many picoseconds, so that
+ * one reading has that time; it lies around the wave's start. */
+static uint64_t clock_of(const struct ktrace_trace *trace, const struct kt_wave *wave, int64_t time_ps)
+{
+    const struct kt_place_clock *clock = kt_clock_of_place(trace, wave->place);
+    uint64_t start = wave->start_clock_ticks, reach = 1ull << 20, low, high;
+    if (!clock)
+        return start;
+    while (reach < 1ull << 62 && kt_clock_to_ps(trace, clock, start + reach) < time_ps && start + reach > start)
+        reach <<= 1;
+    low = start < reach ? 0 : start - reach;
+    high = start + reach < start ? UINT64_MAX : start + reach;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (kt_clock_to_ps(trace, clock, middle) < time_ps)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int ktrace_trace_event(struct ktrace_event_info *out, const struct ktrace_trace *trace, uint64_t wave_index,
+                       uint32_t index)
+{
+    if (!out || !trace)
+        return no_argument("ktrace_trace_event");
+    if (wave_index >= trace->wave_count)
+        return not_found("wave", wave_index, trace->wave_count);
+    const struct kt_wave *wave = &trace->waves[wave_index];
+    if (index >= wave->event_count)
+        return kt_fail(KTRACE_ERROR_NOT_FOUND, "event %u is not there: wave %llu has %u", index,
+                       (unsigned long long)wave_index, wave->event_count);
+    const struct kt_event *events = trace->events + wave->first_event, *event = &events[index];
+    const struct kt_site *named = event->site;
+    if (named->kind == KTRACE_KIND_STOP && event->partner != KT_NONE)
+        named = events[event->partner].site;
+    struct ktrace_event_info info = {.name = named->name,
+                                     .file = event->site->file,
+                                     .line = event->site->line,
+                                     .kind = event->site->kind,
+                                     .lane = event->lane,
+                                     .partner = event->partner,
+                                     .payload_type = event->site->payload_type,
+                                     .payload = event->payload,
+                                     .time_ps = event->time_ps,
+                                     .clock_ticks = clock_of(trace, wave, event->time_ps)};
+    return answer(out, &info, sizeof info);
+}
+
+const char *ktrace_trace_warning(const struct ktrace_trace *trace)
+{
+    return trace ? trace->warning : "";
+}
