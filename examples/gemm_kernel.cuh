@@ -21,7 +21,8 @@ enum gemm_trace {
     GEMM_TRACE_TOKENS  /* and k_tile */
 };
 
-namespace gemm {
+namespace gemm
+{
 
 constexpr int block_m = 128, block_n = 128, block_k = 32;
 constexpr int wave_m = 64, wave_n = 64;
@@ -50,7 +51,8 @@ __device__ __forceinline__ void commit_copies()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 /* Wait until at most `Pending` groups of copies are under way, and for the other waves to get here. */
-template <int Pending> __device__ __forceinline__ void wait_for_copies()
+template <int Pending>
+__device__ __forceinline__ void wait_for_copies()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
     __syncthreads();
@@ -243,8 +245,8 @@ cudaError_t gemm_launch(float *c, const half *a, const half *b, int m, int n, in
 {
     if (m <= 0 || n <= 0 || k <= 0 || m % gemm::block_m || n % gemm::block_n || k % gemm::block_k)
         return cudaErrorInvalidValue;
-    cudaError_t status = cudaFuncSetAttribute(gemm_kernel<Trace>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                              gemm::shared_bytes);
+    cudaError_t status =
+        cudaFuncSetAttribute(gemm_kernel<Trace>, cudaFuncAttributeMaxDynamicSharedMemorySize, gemm::shared_bytes);
     if (status == cudaSuccess)
         status = cudaFuncSetAttribute(gemm_kernel<Trace>, cudaFuncAttributePreferredSharedMemoryCarveout,
                                       cudaSharedmemCarveoutMaxShared);

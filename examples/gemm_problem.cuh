@@ -57,13 +57,15 @@ class gemm_problem
     gemm_problem(const gemm_problem &) = delete;
     gemm_problem &operator=(const gemm_problem &) = delete;
 
-    template <gemm_trace Trace> void launch()
+    template <gemm_trace Trace>
+    void launch()
     {
         CHECK_CUDA(gemm_launch<Trace>(c, a, b, m, n, k));
     }
 
     /* Mean time of a launch. */
-    template <gemm_trace Trace> double time_ms(int launches)
+    template <gemm_trace Trace>
+    double time_ms(int launches)
     {
         cudaEvent_t begin, end;
         float elapsed_ms = 0;

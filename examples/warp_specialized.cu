@@ -65,7 +65,8 @@ __device__ __forceinline__ void copy_tile(float *tile, const float *source, uint
 }
 
 /* True in one lane of a converged wave. */
-template <int Lane> __device__ __forceinline__ bool elected()
+template <int Lane>
+__device__ __forceinline__ bool elected()
 {
     if constexpr (Lane != any_lane)
         return threadIdx.x % 32 == Lane;
@@ -209,7 +210,8 @@ static void check_trace(const struct ktrace_trace *trace, uint32_t launch, int p
 
 #endif
 
-template <int ProducerLane> static void run(float *out, const float *in, int workgroups, const std::vector<float> &input)
+template <int ProducerLane>
+static void run(float *out, const float *in, int workgroups, const std::vector<float> &input)
 {
     std::vector<float> result(input.size());
     CHECK_CUDA(cudaMemset(out, 0xFF, result.size() * sizeof(float)));
