@@ -46,8 +46,10 @@ void kt_string_vprintf(struct kt_string *string, const char *format, va_list arg
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    if (length < 0) string->failed = 1;
-    if (length >= 0 && make_room(string, (size_t)length)) {
+    if (length < 0) {
+        string->failed = 1;
+        kt_fail(KTRACE_ERROR_MEMORY, "a text could not be formatted as \"%s\"", format);
+    } else if (make_room(string, (size_t)length)) {
         vsnprintf(string->text + string->length, (size_t)length + 1, format, again);
         string->length += (size_t)length;
     }
@@ -109,6 +111,29 @@ void kt_string_append_utf8(struct kt_string *string, const char *text)
         else kt_string_append(string, REPLACEMENT);
         text += length;
     }
+}
+
+void kt_string_append_visible(struct kt_string *string, const char *text)
+{
+    while (text && *text) {
+        const unsigned char *here = (const unsigned char *)text;
+        size_t length = kt_utf8_length(text);
+        int control = *here < 0x20 || *here == 0x7F || (here[0] == 0xC2 && here[1] < 0xA0);
+        if (length == 0 || control) {
+            kt_string_printf(string, "\\x%02X", *here);
+            text++;
+        } else {
+            kt_string_append_bytes(string, text, length);
+            text += length;
+        }
+    }
+}
+
+size_t kt_utf8_columns(const char *text)
+{
+    size_t columns = 0;
+    for (; *text; text++) columns += ((unsigned char)*text & 0xC0) != 0x80;
+    return columns;
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------------- */
@@ -176,7 +201,7 @@ int kt_string_take(char **out, struct kt_string *string)
     make_room(string, 0);
     if (string->failed) {
         kt_string_destroy(string);
-        return KTRACE_ERROR_MEMORY; /* the sentence was set when it ran out */
+        return kt_fail(KTRACE_ERROR_MEMORY, "out of host memory while a text was put together");
     }
     string->text[string->length] = '\0';
     *out = string->text;

@@ -31,6 +31,8 @@ void kt_string_vprintf(struct kt_string *string, const char *format, va_list arg
 
 /* `text` as valid UTF-8: each maximal part that is not becomes one U+FFFD. NULL appends nothing. */
 void kt_string_append_utf8(struct kt_string *string, const char *text);
+/* `text` as a terminal may see it: control characters, and bytes that are not UTF-8, as \xNN. NULL appends nothing. */
+void kt_string_append_visible(struct kt_string *string, const char *text);
 /* `text` as a JSON string with its quotes, always valid UTF-8. NULL appends null. */
 void kt_string_append_json(struct kt_string *string, const char *text);
 /* A finite number with as many digits as it takes to read the same double back; otherwise null, as JSON has no others. */
@@ -44,6 +46,8 @@ int kt_string_take(char **out, struct kt_string *string);
 /* Back to empty, memory freed. */
 void kt_string_destroy(struct kt_string *string);
 
+/* Columns that `text` takes on a terminal, if every character takes one. */
+size_t kt_utf8_columns(const char *text);
 /* Length in bytes of the valid UTF-8 sequence that `text` starts with; 0: it does not start with one. Stops at NUL. */
 size_t kt_utf8_length(const char *text);
 
