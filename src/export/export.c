@@ -15,8 +15,8 @@
 const struct kt_exporter *const kt_exporters[] = {&kt_exporter_perfetto, NULL};
 
 enum {
-    NAME_MAX_BYTES = 200,      /* of a trace's name within a file name; file systems take 255 */
-    NUMBERED_FILES = 1000000,  /* how many files of one name are tried */
+    NAME_MAX_BYTES = 200,     /* of a trace's name within a file name; file systems take 255 */
+    NUMBERED_FILES = 1000000, /* how many files of one name are tried */
     TEMPORARY_FILES = 1000
 };
 
@@ -178,8 +178,8 @@ int kt_file_sink_close(struct kt_file_sink *file, int status)
     if (close(file->fd) != 0 && !status)
         status = kt_fail(KTRACE_ERROR_IO, "%s: could not be written: %s", file->path, strerror(errno));
     if (!status && file->final_path && rename(file->path, file->final_path) != 0)
-        status = kt_fail(KTRACE_ERROR_IO, "%s: could not be moved to %s: %s", file->path, file->final_path,
-                         strerror(errno));
+        status =
+            kt_fail(KTRACE_ERROR_IO, "%s: could not be moved to %s: %s", file->path, file->final_path, strerror(errno));
     if (status && !file->keep)
         unlink(file->path);
     free_file(file);

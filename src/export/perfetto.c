@@ -32,15 +32,15 @@ static const char *const argument_names[ARGUMENT_END] = {
 
 /* A name of any site of the trace. It is event name i + 1; that of an unclosed range comes behind all names. */
 struct name {
-    char *text; /* owned, UTF-8 */
+    char *text;                         /* owned, UTF-8 */
     uint32_t sent_by, sent_unclosed_by; /* the last sequence that has it */
 };
 
 /* What an event needs to know of its site. */
 struct site {
-    uint32_t name; /* index into names */
+    uint32_t name;                      /* index into names */
     uint32_t used_by, used_unclosed_by; /* the last sequence with everything sent that this site needs */
-    uint8_t type; /* of the TrackEvent; 0: such a site has no events */
+    uint8_t type;                       /* of the TrackEvent; 0: such a site has no events */
     uint8_t category, payload_type;
     uint8_t payload_argument;
 };
@@ -63,8 +63,8 @@ struct events {
     uint32_t sequence;
     uint32_t sent_categories, sent_arguments; /* bit masks */
     uint64_t track;
-    uint64_t time_ns;    /* of the last packet, since the anchor */
-    uint8_t head[8];     /* sequence id and flags, as every packet has them */
+    uint64_t time_ns; /* of the last packet, since the anchor */
+    uint8_t head[8];  /* sequence id and flags, as every packet has them */
     size_t head_bytes;
 };
 
@@ -160,9 +160,8 @@ static int collect_sites(struct events *events)
         const struct kt_module *module = &snapshot->modules[m];
         if (module->site_count == 0)
             continue;
-        events->ranges[events->range_count++] =
-            (struct site_range){(uintptr_t)module->sites, module->site_count * sizeof *module->sites,
-                                events->sites + events->site_count};
+        events->ranges[events->range_count++] = (struct site_range){
+            (uintptr_t)module->sites, module->site_count * sizeof *module->sites, events->sites + events->site_count};
         for (uint32_t s = 0; s < module->site_count; s++) {
             struct site *site = &events->sites[events->site_count++];
             describe_site(site, &module->sites[s]);
@@ -482,8 +481,9 @@ static void write_span(struct events *events, const struct kt_wave *wave, int64_
 
 static int bad_event(const struct kt_event *event, uint64_t wave_index, uint32_t i)
 {
-    return kt_fail(KTRACE_ERROR_FORMAT, "perfetto: event %u of wave %llu has a site, a kind or a track (%u) that is none",
-                   i, (unsigned long long)wave_index, event->track);
+    return kt_fail(KTRACE_ERROR_FORMAT,
+                   "perfetto: event %u of wave %llu has a site, a kind or a track (%u) that is none", i,
+                   (unsigned long long)wave_index, event->track);
 }
 
 static int write_wave(struct events *events, uint64_t wave_index)

@@ -32,8 +32,8 @@ struct kt_perfetto {
     const struct ktrace_trace *trace;
     const struct kt_vocabulary *vocabulary;
     struct kt_sink *sink;
-    struct kt_pb pb; /* whole packets on their way to the sink */
-    int status;      /* sticky */
+    struct kt_pb pb;    /* whole packets on their way to the sink */
+    int status;         /* sticky */
     uint64_t anchor_ns; /* absolute; no later than anything in the trace */
     int64_t anchor_ps;  /* the same, from the trace's time 0: never positive */
     uint64_t next_uuid;

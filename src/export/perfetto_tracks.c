@@ -203,23 +203,24 @@ static void write_losses(struct kt_perfetto *perfetto, uint64_t track)
 {
     const struct ktrace_trace *trace = perfetto->trace;
     const struct {
-        const char *argument, *words;
+        const char *argument, *noun, *state;
         uint64_t count;
     } losses[] = {
-        {"waves_dropped", "waves dropped", trace->snapshot->waves_dropped},
-        {"waves_unfinished", "waves unfinished", trace->waves_unfinished},
-        {"slots_lost", "slots lost", trace->slots_lost},
-        {"slots_corrupt", "slots corrupt", trace->slots_corrupt},
-        {"ranges_unclosed", "ranges unclosed", trace->ranges_unclosed},
-        {"ends_unmatched", "ends unmatched", trace->ends_unmatched},
-        {"clocks_ambiguous", "clocks ambiguous", trace->clocks_ambiguous},
-        {"waves_filtered", "waves filtered", trace->snapshot->waves_filtered},
+        {"waves_dropped", "wave", "dropped", trace->snapshot->waves_dropped},
+        {"waves_unfinished", "wave", "unfinished", trace->waves_unfinished},
+        {"slots_lost", "slot", "lost", trace->slots_lost},
+        {"slots_corrupt", "slot", "corrupt", trace->slots_corrupt},
+        {"ranges_unclosed", "range", "unclosed", trace->ranges_unclosed},
+        {"ends_unmatched", "end", "unmatched", trace->ends_unmatched},
+        {"clocks_ambiguous", "clock", "ambiguous", trace->clocks_ambiguous},
+        {"waves_filtered", "wave", "filtered", trace->snapshot->waves_filtered},
     };
     const size_t kinds = sizeof losses / sizeof losses[0];
     struct kt_string title = KT_STRING_INIT;
     for (size_t i = 0; i < kinds; i++)
         if (losses[i].count)
-            kt_string_printf(&title, "%s%" PRIu64 " %s", title.length ? ", " : "", losses[i].count, losses[i].words);
+            kt_string_printf(&title, "%s%" PRIu64 " %s%s %s", title.length ? ", " : "", losses[i].count, losses[i].noun,
+                             losses[i].count == 1 ? "" : "s", losses[i].state);
     if (!title.length)
         kt_string_append(&title, "nothing lost");
 
@@ -260,8 +261,7 @@ static void write_clock(struct kt_perfetto *perfetto, uint64_t track)
 void kt_perfetto_begin(struct kt_perfetto *perfetto)
 {
     struct kt_pb *pb = &perfetto->pb;
-    size_t packet =
-        kt_perfetto_packet(perfetto, KT_PERFETTO_METADATA_SEQUENCE, KT_PF_SEQ_INCREMENTAL_STATE_CLEARED);
+    size_t packet = kt_perfetto_packet(perfetto, KT_PERFETTO_METADATA_SEQUENCE, KT_PF_SEQ_INCREMENTAL_STATE_CLEARED);
     size_t defaults = kt_pb_begin(pb, KT_PF_TracePacket_trace_packet_defaults);
     kt_pb_uint(pb, KT_PF_TracePacketDefaults_timestamp_clock_id, KT_PF_BUILTIN_CLOCK_BOOTTIME);
     kt_pb_end(pb, defaults);
@@ -314,8 +314,7 @@ void kt_perfetto_launch(struct kt_perfetto *perfetto, uint64_t index)
              "launch #%" PRIu64 ": grid(%" PRIu32 ", %" PRIu32 ", %" PRIu32 ") block(%" PRIu32 ", %" PRIu32 ", %" PRIu32
              "), %" PRIu64 " of %" PRIu64 " %s",
              index, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
-             launch->block[2], launch->wave_count, launch->waves_launched,
-             perfetto->vocabulary->waves);
+             launch->block[2], launch->wave_count, launch->waves_launched, perfetto->vocabulary->waves);
     perfetto->launch_track = declare_track(perfetto, *kernel_track, name, rank_of(index), 1);
     perfetto->place_track = perfetto->workgroup_track = 0;
     perfetto->place_rank = 0;
@@ -354,8 +353,7 @@ uint64_t kt_perfetto_wave_tracks(struct kt_perfetto *perfetto, const struct kt_w
     if (new_place || memcmp(perfetto->workgroup, wave->workgroup, sizeof perfetto->workgroup) != 0) {
         snprintf(name, sizeof name, "%s(%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")", perfetto->vocabulary->workgroup,
                  wave->workgroup[0], wave->workgroup[1], wave->workgroup[2]);
-        perfetto->workgroup_track =
-            declare_track(perfetto, perfetto->place_track, name, perfetto->workgroup_rank++, 1);
+        perfetto->workgroup_track = declare_track(perfetto, perfetto->place_track, name, perfetto->workgroup_rank++, 1);
         memcpy(perfetto->workgroup, wave->workgroup, sizeof perfetto->workgroup);
         perfetto->wave_rank = 0;
     }

@@ -24,7 +24,10 @@ struct kt_pb {
     size_t bytes, capacity_bytes;
     size_t failed_bytes; /* not 0: an allocation of that many bytes failed; sticky */
 };
-#define KT_PB_INIT {0, 0, 0, 0}
+#define KT_PB_INIT \
+    { \
+        0, 0, 0, 0 \
+    }
 
 void kt_pb_destroy(struct kt_pb *pb);
 /* Forget the content, keep the memory and a failure. */

@@ -17,9 +17,9 @@ struct kt_file_sink {
     struct kt_sink sink;
     int fd;
     int status;
-    char *path;      /* what is being written; for messages and to remove it */
+    char *path;       /* what is being written; for messages and to remove it */
     char *final_path; /* where it goes in the end; NULL: it stays where it is */
-    int keep;        /* 1: not ours to remove (a pipe, a terminal) */
+    int keep;         /* 1: not ours to remove (a pipe, a terminal) */
     size_t bytes;
     uint8_t *buffer; /* KT_FILE_SINK_BYTES */
 };

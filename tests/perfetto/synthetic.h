@@ -90,8 +90,8 @@ static inline uint32_t synthetic_kernel(struct synthetic *s, const char *name)
     return s->trace.kernel_count++;
 }
 
-static inline struct kt_launch *synthetic_launch(struct synthetic *s, uint32_t kernel, uint32_t grid_x, uint32_t block_x,
-                                                 int64_t begin_ps, int64_t end_ps)
+static inline struct kt_launch *synthetic_launch(struct synthetic *s, uint32_t kernel, uint32_t grid_x,
+                                                 uint32_t block_x, int64_t begin_ps, int64_t end_ps)
 {
     struct ktrace_trace *t = &s->trace;
     t->launches = synthetic_grow(t->launches, t->launch_count, &s->launch_capacity, sizeof *t->launches);
@@ -142,7 +142,8 @@ static inline struct kt_event *synthetic_at(struct synthetic *s, uint32_t index)
     return &s->trace.events[s->trace.waves[s->trace.wave_count - 1].first_event + index];
 }
 
-static inline uint32_t synthetic_payload(struct synthetic *s, int64_t time_ps, const struct kt_site *site, uint64_t bits)
+static inline uint32_t synthetic_payload(struct synthetic *s, int64_t time_ps, const struct kt_site *site,
+                                         uint64_t bits)
 {
     uint32_t index = synthetic_event(s, time_ps, site);
     synthetic_at(s, index)->payload = bits;
@@ -182,6 +183,12 @@ static inline uint64_t synthetic_double_bits(double value)
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
+}
+
+/* Place n of a device, as its hardware numbers it. */
+static inline uint32_t synthetic_place(const struct synthetic *s, uint32_t n)
+{
+    return s->snapshot.arch == KTRACE_ARCH_AMDGCN ? n << 16 | 2u << 13 | 1u << 12 | n << 8 : n;
 }
 
 /* ---- A trace with every feature -------------------------------------------------------------------------------- */
@@ -231,7 +238,7 @@ static inline struct synthetic *synthetic_everything(uint32_t arch)
 
     synthetic_launch(s, gemm, 3, 64, 0, 9000000);
     /* Nested ranges, sub-nanosecond times, equal times, a range of no length, another lane. */
-    synthetic_wave(s, 3, 0, 0, 0, 9000000);
+    synthetic_wave(s, synthetic_place(s, 3), 0, 0, 0, 9000000);
     a = synthetic_event(s, 100, outer);
     b = synthetic_payload(s, 400, inner, 7);
     synthetic_pair(s, b, synthetic_payload(s, 2600, pop_with, synthetic_float_bits(-0.0f)), 0);
@@ -246,7 +253,7 @@ static inline struct synthetic *synthetic_everything(uint32_t arch)
     synthetic_event(s, 8000, broken);
     synthetic_pair(s, a, synthetic_event(s, 9000000, pop), 0);
     /* Tokens that overlap, a pushed range that does not nest, an end without a begin. */
-    synthetic_wave(s, 3, 0, 1, 50, 9000000);
+    synthetic_wave(s, synthetic_place(s, 3), 0, 1, 50, 9000000);
     synthetic_at(s, synthetic_event(s, 1000, pop))->flags = KT_EVENT_UNMATCHED;
     s->trace.ends_unmatched++;
     a = synthetic_event(s, 2000, start);
@@ -260,7 +267,7 @@ static inline struct synthetic *synthetic_everything(uint32_t arch)
     a = synthetic_event(s, 8000, start);
     synthetic_pair(s, a, synthetic_event(s, 8000, stop), 1);
     /* Unfinished: open ranges on every track, one of them begun by the last event. */
-    struct kt_wave *wave = synthetic_wave(s, 7, 1, 0, 100, 8000000);
+    struct kt_wave *wave = synthetic_wave(s, synthetic_place(s, 7), 1, 0, 100, 8000000);
     wave->unfinished = 1;
     wave->slots_lost = 12;
     synthetic_unclosed(s, synthetic_event(s, 1000000, outer), 0);
@@ -270,16 +277,16 @@ static inline struct synthetic *synthetic_everything(uint32_t arch)
     synthetic_unclosed(s, synthetic_payload(s, 5000000, inner, 2), 0);
     synthetic_unclosed(s, synthetic_event(s, 8000000, start), 2);
     /* No event at all, and one only. */
-    synthetic_wave(s, 7, 1, 1, 200, 7000000);
-    synthetic_wave(s, 7, 2, 0, 300, 6000000);
+    synthetic_wave(s, synthetic_place(s, 7), 1, 1, 200, 7000000);
+    synthetic_wave(s, synthetic_place(s, 7), 2, 0, 300, 6000000);
     synthetic_event(s, 6000000, mark);
 
     synthetic_launch(s, softmax, 1, 32, 500000, 3000000);
-    synthetic_wave(s, 0, 0, 0, 500000, 3000000);
+    synthetic_wave(s, synthetic_place(s, 0), 0, 0, 500000, 3000000);
     synthetic_payload_wave(s);
 
     synthetic_launch(s, gemm, 3, 64, 20000000, 30000000)->occurrence = 1;
-    synthetic_wave(s, 3, 0, 0, 20000000, 30000000);
+    synthetic_wave(s, synthetic_place(s, 3), 0, 0, 20000000, 30000000);
     a = synthetic_event(s, 20000499, same);
     synthetic_pair(s, a, synthetic_event(s, 29999500, pop), 0);
 
@@ -293,8 +300,11 @@ static inline struct synthetic *synthetic_everything(uint32_t arch)
     s->trace.warning = warning;
     const uint32_t places[] = {0, 3, 7};
     for (uint32_t i = 0; i < 3; i++)
-        s->place_clocks[s->trace.place_clock_count++] = (struct kt_place_clock){
-            .place = places[i], .knot_count = 1, .anchor_count = 2 + i, .residual_ns = 0.5 * i, .uncertainty_ns = 16};
+        s->place_clocks[s->trace.place_clock_count++] = (struct kt_place_clock){.place = synthetic_place(s, places[i]),
+                                                                                .knot_count = 1,
+                                                                                .anchor_count = 2 + i,
+                                                                                .residual_ns = 0.5 * i,
+                                                                                .uncertainty_ns = 16};
     return s;
 }
 
@@ -329,7 +339,9 @@ static inline struct synthetic *synthetic_large(uint64_t events, uint32_t events
                 random ^= random << 17;
                 t += (int64_t)(40 + random % 64 + (random >> 32) % 64 * (e % 3)) * 505; /* cycles of 1.98 GHz */
                 switch (e) {
-                case 0: pushed[0] = with_payload ? synthetic_payload(s, t, outer, i) : synthetic_event(s, t, outer); break;
+                case 0:
+                    pushed[0] = with_payload ? synthetic_payload(s, t, outer, i) : synthetic_event(s, t, outer);
+                    break;
                 case 1: pushed[1] = synthetic_event(s, t, start); break;
                 case 2: pushed[2] = synthetic_event(s, t, inner); break;
                 case 3: synthetic_pair(s, pushed[2], synthetic_event(s, t, pop), 0); break;
