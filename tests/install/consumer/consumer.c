@@ -10,6 +10,7 @@ int main(int argument_count, char **arguments)
 {
     struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
     struct ktrace_filter filter = KTRACE_FILTER_INIT;
+    struct ktrace_capture *capture = NULL;
     struct ktrace_trace *trace = NULL;
     options.filter = &filter;
 
@@ -21,6 +22,13 @@ int main(int argument_count, char **arguments)
         fprintf(stderr, "a capture is active before any began\n");
         return 1;
     }
+    /* Where there is no driver this says so, and needs nothing but itself to find out. */
+    const int status = ktrace_capture_begin(&capture, &options);
+    if (status < 0 && status != KTRACE_ERROR_NO_DEVICE) {
+        fprintf(stderr, "begin: %s: %s\n", ktrace_status_name(status), ktrace_last_error());
+        return 1;
+    }
+    ktrace_capture_destroy(capture);
     if (ktrace_trace_load(&trace, "/nonexistent/file.ktrace") != KTRACE_ERROR_IO || ktrace_last_error()[0] == '\0') {
         fprintf(stderr, "a missing file: %s\n", ktrace_last_error());
         return 1;
