@@ -1,0 +1,283 @@
+#include "fake_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+struct block {
+    struct block *next;
+    uint64_t base, bytes;
+};
+static struct block *blocks;
+
+static void *block_new(size_t bytes)
+{
+    struct block *block = malloc(sizeof *block);
+    void *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    if (block == NULL || memory == NULL) abort();
+    *block = (struct block){blocks, (uint64_t)(uintptr_t)memory, bytes};
+    blocks = block;
+    return memory;
+}
+
+static void block_free(uint64_t address)
+{
+    for (struct block **link = &blocks; *link; link = &(*link)->next)
+        if ((*link)->base == address) {
+            struct block *block = *link;
+            *link = block->next;
+            free((void *)(uintptr_t)block->base);
+            free(block);
+            return;
+        }
+    abort();
+}
+
+/* ---- The backend ------------------------------------------------------------------------------------------------- */
+
+static struct fake_device *of(struct kt_backend *backend)
+{
+    return (struct fake_device *)backend;
+}
+
+static void fake_close(struct kt_backend *backend)
+{
+    of(backend)->open = 0;
+}
+
+static int fake_facts(struct kt_device_facts *out, struct kt_backend *backend)
+{
+    (void)backend;
+    *out = (struct kt_device_facts){"Fake device", KTRACE_ARCH_NVIDIA, 132, 2000000, 32, 90};
+    return KTRACE_OK;
+}
+
+static int fake_allocate(uint64_t *address, struct kt_backend *backend, uint64_t bytes)
+{
+    struct fake_device *device = of(backend);
+    if (device->fail_allocation && --device->fail_allocation == 0)
+        return kt_fail(KTRACE_ERROR_DEVICE, "allocating failed: the test wants it so");
+    *address = (uint64_t)(uintptr_t)block_new(bytes);
+    device->allocations++;
+    return KTRACE_OK;
+}
+
+static void fake_release(struct kt_backend *backend, uint64_t address)
+{
+    of(backend)->allocations--;
+    block_free(address);
+}
+
+static int fake_clear(struct kt_backend *backend, uint64_t address, uint64_t bytes)
+{
+    (void)backend;
+    memset((void *)(uintptr_t)address, 0, bytes);
+    return KTRACE_OK;
+}
+
+static int fake_to_device(struct kt_backend *backend, uint64_t address, const void *data, uint64_t bytes)
+{
+    of(backend)->writes++;
+    memcpy((void *)(uintptr_t)address, data, bytes);
+    return KTRACE_OK;
+}
+
+static int fake_to_host(struct kt_backend *backend, void *data, uint64_t address, uint64_t row_bytes,
+                        uint64_t pitch_bytes, uint64_t rows, int peek)
+{
+    (void)peek;
+    for (uint64_t row = 0; row < rows; row++)
+        memcpy((unsigned char *)data + row * row_bytes, (const void *)(uintptr_t)(address + row * pitch_bytes),
+               row_bytes);
+    of(backend)->bytes_to_host += row_bytes * rows;
+    return KTRACE_OK;
+}
+
+static int fake_synchronize(struct kt_backend *backend)
+{
+    return of(backend)->building_graph ? kt_fail(KTRACE_ERROR_STATE, "a stream is being captured into a graph")
+                                       : KTRACE_OK;
+}
+
+static int fake_range_of(uint64_t *base, uint64_t *bytes, struct kt_backend *backend, uint64_t address)
+{
+    (void)backend;
+    for (const struct block *block = blocks; block; block = block->next)
+        if (address >= block->base && address - block->base < block->bytes) {
+            *base = block->base;
+            *bytes = block->bytes;
+            return KTRACE_OK;
+        }
+    return kt_fail(KTRACE_ERROR_NOT_FOUND, "no device memory there");
+}
+
+static int fake_module_control(uint64_t *address, struct kt_backend *backend, void *module)
+{
+    (void)backend;
+    *address = (uint64_t)(uintptr_t)fake_control(module);
+    return KTRACE_OK;
+}
+
+static int fake_host_anchor(struct kt_host_anchor *out, struct kt_backend *backend)
+{
+    (void)backend;
+    *out = (struct kt_host_anchor){1000, 1020, 5000};
+    return KTRACE_OK;
+}
+
+static const struct kt_backend_ops fake_ops = {
+    .name = "fake",
+    .close = fake_close,
+    .facts = fake_facts,
+    .allocate = fake_allocate,
+    .release = fake_release,
+    .clear = fake_clear,
+    .to_device = fake_to_device,
+    .to_host = fake_to_host,
+    .synchronize = fake_synchronize,
+    .range_of = fake_range_of,
+    .module_control = fake_module_control,
+    .host_anchor = fake_host_anchor,
+};
+
+void fake_device_init(struct fake_device *device)
+{
+    *device = (struct fake_device){.base.ops = &fake_ops, .open = 1};
+}
+
+/* ---- Modules ----------------------------------------------------------------------------------------------------- */
+
+static int symbol_address(void **address, const void *symbol)
+{
+    *address = (void *)(uintptr_t)symbol;
+    return 0;
+}
+
+void fake_module_init(struct fake_module *module, uint32_t control_offset)
+{
+    *module = (struct fake_module){.bank = block_new(65536), .control_offset = control_offset};
+    memset(module->bank, 0, 65536);
+    struct ktrace_control *control = fake_control(module);
+    control->magic = KTRACE_CONTROL_MAGIC;
+    control->version = KTRACE_WIRE_VERSION;
+    control->bytes = sizeof *control;
+    module->registration =
+        (struct ktrace_registration){sizeof module->registration, NULL, control, symbol_address, "fake.cu"};
+}
+
+void fake_module_free(struct fake_module *module)
+{
+    for (uint32_t i = 0; i < module->site_count; i++) {
+        const struct ktrace_site *site = (const struct ktrace_site *)(const void *)(module->bank + 0x400 + i * 16);
+        block_free(site->text);
+    }
+    block_free((uint64_t)(uintptr_t)module->bank);
+}
+
+struct ktrace_control *fake_control(struct fake_module *module)
+{
+    return (struct ktrace_control *)(void *)(module->bank + module->control_offset);
+}
+
+uint16_t fake_site(struct fake_module *module, enum ktrace_kind kind, enum ktrace_payload_type type, const char *text)
+{
+    const size_t name_bytes = strlen(text) + 1, bytes = name_bytes + strlen(text + name_bytes) + 1;
+    char *copy = block_new(bytes);
+    memcpy(copy, text, bytes);
+    const uint32_t offset = 0x400 + module->site_count++ * 16;
+    const struct ktrace_site site = {KTRACE_SITE_MAGIC, (ktrace_u8)kind, (ktrace_u8)type,
+                                     (ktrace_u32)KTRACE_WIRE_VERSION << 24 | module->site_count,
+                                     (uint64_t)(uintptr_t)copy};
+    memcpy(module->bank + offset, &site, sizeof site);
+    return (uint16_t)offset;
+}
+
+/* ---- Waves, as device/nvidia.h has them -------------------------------------------------------------------------- */
+
+static int claim(struct fake_wave *wave, uint32_t partition)
+{
+    struct ktrace_counters *counters = (struct ktrace_counters *)(uintptr_t)wave->control.counters;
+    for (uint32_t step = 0; step < wave->control.partitions; step++) {
+        const uint32_t next = (partition + step) & (wave->control.partitions - 1);
+        const uint64_t index = counters->partition[next].claims++;
+        if (index >= wave->control.regions_per_partition) continue;
+        wave->region = (uint32_t)index * wave->control.partitions + next;
+        return 1;
+    }
+    counters->all.full = 1;
+    counters->all.dropped++;
+    return 0;
+}
+
+static struct ktrace_wave_header *header_of(const struct fake_wave *wave)
+{
+    return (struct ktrace_wave_header *)(uintptr_t)wave->control.headers + wave->region;
+}
+
+void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_t kernel, uint32_t workgroup,
+                     uint32_t grid, uint64_t grid_id, uint64_t clock)
+{
+    *wave = (struct fake_wave){.control = *fake_control(module)};
+    if (!wave->control.enabled) return;
+    const uint32_t partition = workgroup & (wave->control.partitions - 1);
+    if (workgroup < wave->control.filter.block_first[0] || workgroup > wave->control.filter.block_last[0]) {
+        ((struct ktrace_counters *)(uintptr_t)wave->control.counters)->partition[partition].filtered++;
+        return;
+    }
+    if (!claim(wave, partition)) return;
+    wave->records = 1;
+    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) wave->count_bytes[lane] = KTRACE_SLOT_BYTES;
+    struct ktrace_wave_header *header = header_of(wave);
+    header->magic = KTRACE_WAVE_MAGIC;
+    header->version = KTRACE_WIRE_VERSION;
+    header->arch = KTRACE_ARCH_NVIDIA;
+    header->lane_count = 32;
+    header->module = wave->control.module;
+    header->control_offset = module->control_offset;
+    header->kernel_site = kernel;
+    header->grid_id = grid_id;
+    header->grid[0] = grid;
+    header->grid[1] = header->grid[2] = 1;
+    header->workgroup[0] = workgroup;
+    header->block[0] = 32;
+    header->block[1] = header->block[2] = 1;
+    header->place = workgroup % 132;
+    header->place_count = 132;
+    header->start_clock_ticks = clock;
+    header->start_wall_ns = (clock / 2) & ~(uint64_t)31;
+}
+
+static void put_slot(struct fake_wave *wave, uint32_t lane, const void *slot)
+{
+    const uint32_t bytes = lane == 0 ? wave->control.main_ring_bytes : wave->control.lane_ring_bytes;
+    const uint64_t ring = lane == 0 ? wave->control.main_rings + (uint64_t)wave->region * bytes
+                                    : wave->control.lane_rings + ((uint64_t)wave->region * 31 + lane - 1) * bytes;
+    memcpy((void *)(uintptr_t)(ring + (wave->count_bytes[lane] & (bytes - 1))), slot, KTRACE_SLOT_BYTES);
+    wave->count_bytes[lane] += KTRACE_SLOT_BYTES;
+}
+
+void fake_event(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t clock)
+{
+    if (!wave->records) return;
+    const struct ktrace_slot slot = {(uint32_t)clock, site, (uint16_t)(wave->count_bytes[lane] / KTRACE_SLOT_BYTES)};
+    put_slot(wave, lane, &slot);
+}
+
+void fake_event_payload(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t clock, uint64_t payload)
+{
+    if (!wave->records) return;
+    fake_event(wave, lane, site, clock);
+    put_slot(wave, lane, &payload);
+}
+
+void fake_wave_end(struct fake_wave *wave, uint64_t clock)
+{
+    if (!wave->records) return;
+    struct ktrace_wave_header *header = header_of(wave);
+    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) header->final_count_bytes[lane] = wave->count_bytes[lane];
+    header->end_clock_ticks = clock;
+    header->end_wall_ns = (clock / 2) & ~(uint64_t)31;
+}

@@ -1,0 +1,47 @@
+/* fake_device.h - a device in host memory, for tests of captures: a backend, modules in banks, waves that record as
+ * device/nvidia.h does. Addresses are pointers. Memory that runs out aborts. */
+#ifndef FAKE_DEVICE_H
+#define FAKE_DEVICE_H
+
+#include "backend/backend.h"
+
+struct fake_device {
+    struct kt_backend base;
+    int open;                /* 0 once the capture closed it */
+    int allocations;         /* device allocations that are live */
+    int fail_allocation;     /* n: the n-th next allocation fails; 0: none */
+    int building_graph;      /* not 0: synchronize answers KTRACE_ERROR_STATE */
+    uint64_t bytes_to_host;  /* copied so far */
+    uint64_t writes;         /* to_device calls so far */
+};
+void fake_device_init(struct fake_device *device);
+
+#define FAKE_SITES 16
+
+/* A module: a constant bank with a control block at a place of its own, and sites. */
+struct fake_module {
+    unsigned char *bank; /* 64 KiB */
+    uint32_t control_offset;
+    uint32_t site_count;
+    struct ktrace_registration registration; /* for ktrace_register */
+};
+void fake_module_init(struct fake_module *module, uint32_t control_offset);
+void fake_module_free(struct fake_module *module);
+struct ktrace_control *fake_control(struct fake_module *module);
+/* The id of the new site: its offset in the bank. `name` and `file` must be literals of one text: "name\0file". */
+uint16_t fake_site(struct fake_module *module, enum ktrace_kind kind, enum ktrace_payload_type type, const char *text);
+
+struct fake_wave {
+    struct ktrace_control control; /* as it was when the wave began */
+    uint32_t region;
+    int records;
+    uint32_t count_bytes[KTRACE_MAX_LANES];
+};
+/* A wave of 32 lanes of a grid of `grid` workgroups of one wave starts at `clock`. */
+void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_t kernel, uint32_t workgroup,
+                     uint32_t grid, uint64_t grid_id, uint64_t clock);
+void fake_event(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t clock);
+void fake_event_payload(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t clock, uint64_t payload);
+void fake_wave_end(struct fake_wave *wave, uint64_t clock);
+
+#endif
