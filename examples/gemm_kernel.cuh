@@ -37,7 +37,7 @@ constexpr uint32_t shared_bytes = stages * stage_bytes;
 /* Slots that a wave of the most heavily annotated kernel records: a payload takes one of its own, a token another. */
 constexpr uint32_t slots_per_wave(int k)
 {
-    return 10 + 4 * (k / block_k);
+    return 11 + 4 * (k / block_k);
 }
 
 /* ---- The instructions ------------------------------------------------------------------------------------------- */
