@@ -20,6 +20,7 @@ constexpr int consumers = 4; /* waves */
 constexpr int lane_floats = 8;
 constexpr int tile_floats = consumers * 32 * lane_floats;
 constexpr uint32_t tile_bytes = tile_floats * sizeof(float);
+static_assert(tile_bytes % 16 == 0, "a bulk copy moves chunks of 16 bytes");
 constexpr int rounds = 4; /* how often a workgroup goes round its ring */
 
 constexpr int any_lane = -1; /* the producer lane is the one that elect.sync chooses */
