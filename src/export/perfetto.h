@@ -16,6 +16,7 @@
 #include "protobuf.h"
 
 enum { KT_PERFETTO_METADATA_SEQUENCE = 1, KT_PERFETTO_FIRST_WAVE_SEQUENCE = 2 };
+enum { KT_PERFETTO_FLUSH_BYTES = 256 * 1024 };
 
 /* Each vendor's own words. */
 struct kt_vocabulary {

@@ -111,6 +111,51 @@ void kt_annotate_double(struct kt_pb *pb, uint32_t field, const char *name, doub
     kt_pb_end(pb, annotation);
 }
 
+/* ---- Packets and time ------------------------------------------------------------------------------------------ */
+
+size_t kt_perfetto_packet(struct kt_perfetto *perfetto, uint32_t sequence, uint32_t flags)
+{
+    size_t packet = kt_pb_begin(&perfetto->pb, KT_PF_Trace_packet);
+    kt_pb_uint(&perfetto->pb, KT_PF_TracePacket_trusted_packet_sequence_id, sequence);
+    if (flags)
+        kt_pb_uint(&perfetto->pb, KT_PF_TracePacket_sequence_flags, flags);
+    return packet;
+}
+
+int kt_perfetto_flush(struct kt_perfetto *perfetto, int now)
+{
+    if (!perfetto->status)
+        perfetto->status = kt_pb_status(&perfetto->pb);
+    if (!perfetto->status && (now || perfetto->pb.bytes >= KT_PERFETTO_FLUSH_BYTES)) {
+        perfetto->status = perfetto->sink->write(perfetto->sink, perfetto->pb.data, perfetto->pb.bytes);
+        kt_pb_clear(&perfetto->pb);
+    }
+    return perfetto->status;
+}
+
+/* The last whole nanosecond that nothing in the trace precedes, and not after the trace's time 0. */
+static void set_anchor(struct kt_perfetto *perfetto)
+{
+    const struct ktrace_trace *trace = perfetto->trace;
+    int64_t first_ps = 0;
+    for (uint64_t i = 0; i < trace->launch_count; i++)
+        if (trace->launches[i].begin_ps < first_ps)
+            first_ps = trace->launches[i].begin_ps;
+    for (uint64_t i = 0; i < trace->wave_count; i++) {
+        const struct kt_wave *wave = &trace->waves[i];
+        int64_t wave_ps = wave->event_count ? trace->events[wave->first_event].time_ps : wave->begin_ps;
+        if (wave_ps < first_ps)
+            first_ps = wave_ps;
+    }
+    uint64_t before_ns = (0 - (uint64_t)first_ps + 999) / 1000;
+    if (before_ns > trace->origin_ns)
+        before_ns = trace->origin_ns; /* times before the clock's own zero do not exist in the format */
+    if (before_ns > INT64_MAX / 1000)
+        before_ns = INT64_MAX / 1000;
+    perfetto->anchor_ns = trace->origin_ns - before_ns;
+    perfetto->anchor_ps = -(int64_t)(before_ns * 1000);
+}
+
 /* ---- Packets of the metadata sequence -------------------------------------------------------------------------- */
 
 /* Siblings with equal names stay apart: by default the viewer merges them. */
@@ -261,6 +306,7 @@ static void write_clock(struct kt_perfetto *perfetto, uint64_t track)
 void kt_perfetto_begin(struct kt_perfetto *perfetto)
 {
     struct kt_pb *pb = &perfetto->pb;
+    set_anchor(perfetto);
     size_t packet = kt_perfetto_packet(perfetto, KT_PERFETTO_METADATA_SEQUENCE, KT_PF_SEQ_INCREMENTAL_STATE_CLEARED);
     size_t defaults = kt_pb_begin(pb, KT_PF_TracePacket_trace_packet_defaults);
     kt_pb_uint(pb, KT_PF_TracePacketDefaults_timestamp_clock_id, KT_PF_BUILTIN_CLOCK_BOOTTIME);

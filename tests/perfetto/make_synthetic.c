@@ -9,10 +9,11 @@
 
 #include <time.h>
 
-static double now_s(void)
+/* Of this process: others may be running. */
+static double processor_s(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
@@ -34,9 +35,9 @@ static int export_large(uint64_t events, uint32_t events_per_wave, int with_payl
     for (int i = 0; i < 5 && !status; i++) {
         free(data);
         data = NULL;
-        double start_s = now_s();
+        double start_s = processor_s();
         status = ktrace_trace_export_memory(&data, &bytes, &s->trace, "perfetto");
-        double took_s = now_s() - start_s;
+        double took_s = processor_s() - start_s;
         best_s = took_s < best_s ? took_s : best_s;
     }
     free(data);
