@@ -294,8 +294,8 @@ private:
     ktrace_trace *handle_ = nullptr;
 };
 
-/* Traces larger than this many waves are not saved: the files are fixtures. */
-constexpr uint64_t largest_saved_trace_waves = 4096;
+/* Larger traces are not saved: the files are fixtures. */
+constexpr uint64_t most_saved_waves = 4096, most_saved_events = 100000;
 
 inline void save(const ktrace_trace *handle)
 {
@@ -349,7 +349,7 @@ inline trace::trace(ktrace_trace *handle, bool save_it) : handle_(handle)
         }
         waves.push_back(std::move(one));
     }
-    if (save_it && info.waves > 0 && info.waves <= largest_saved_trace_waves) save(handle);
+    if (save_it && info.waves > 0 && info.waves <= most_saved_waves && info.events <= most_saved_events) save(handle);
 }
 
 inline ktrace_capture_options sizes(uint32_t events_per_wave, uint32_t events_per_lane, uint64_t buffer_bytes = 0)
