@@ -1,0 +1,634 @@
+#include "trace_file.h"
+
+#include "../fuzz/repair.h"
+#include "build_snapshot.h"
+#include "error.h"
+#include "trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- Helpers ----------------------------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/ktrace-test-XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder); /* fails where a test, or a temporary file, left something */
+}
+
+static const char *path_of(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* Memory of exactly the right length, so that a sanitizer sees a read past the end. */
+struct bytes {
+    uint8_t *data;
+    size_t count;
+};
+
+static struct bytes copy_of(const void *data, size_t count)
+{
+    struct bytes copy = {malloc(count ? count : 1), count};
+    assert_non_null(copy.data);
+    if (count)
+        memcpy(copy.data, data, count);
+    return copy;
+}
+
+static struct bytes saved(const struct kt_snapshot *snapshot)
+{
+    const char *path = path_of("saved.ktrace");
+    assert_int_equal(kt_snapshot_save(snapshot, path), 0);
+    FILE *stream = fopen(path, "rb");
+    assert_non_null(stream);
+    struct stat status;
+    assert_int_equal(fstat(fileno(stream), &status), 0);
+    struct bytes file = {malloc((size_t)status.st_size), (size_t)status.st_size};
+    assert_int_equal(fread(file.data, 1, file.count, stream), file.count);
+    fclose(stream);
+    unlink(path);
+    return file;
+}
+
+static void write_file(const char *path, const void *data, size_t bytes)
+{
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(data, 1, bytes, stream), bytes);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static bool same_bytes(const void *a, const void *b, uint64_t bytes)
+{
+    return bytes == 0 || memcmp(a, b, (size_t)bytes) == 0;
+}
+
+static bool same_modules(const struct kt_snapshot *a, const struct kt_snapshot *b)
+{
+    if (a->module_count != b->module_count)
+        return false;
+    for (uint64_t i = 0; i < a->module_count; i++) {
+        const struct kt_module *x = &a->modules[i], *y = &b->modules[i];
+        if (x->number != y->number || x->site_count != y->site_count)
+            return false;
+        for (uint32_t k = 0; k < x->site_count; k++) {
+            const struct kt_site *s = &x->sites[k], *t = &y->sites[k];
+            if (s->id != t->id || s->line != t->line || s->kind != t->kind || s->payload_type != t->payload_type ||
+                s->wide != t->wide || strcmp(s->name, t->name) != 0 || strcmp(s->file, t->file) != 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool same_rings(const struct kt_snapshot *a, const struct kt_snapshot *b)
+{
+    if (a->ring_count != b->ring_count)
+        return false;
+    for (uint64_t i = 0; i < a->ring_count; i++) {
+        const struct kt_ring *x = &a->rings[i], *y = &b->rings[i];
+        if (x->wave != y->wave || x->lane != y->lane || x->whole != y->whole || x->slot_count != y->slot_count ||
+            !same_bytes(a->slots + x->first_slot, b->slots + y->first_slot, (uint64_t)x->slot_count * sizeof *a->slots))
+            return false;
+    }
+    return true;
+}
+
+static bool same_snapshots(const struct kt_snapshot *a, const struct kt_snapshot *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->device, b->device) == 0 && strcmp(a->warning, b->warning) == 0 &&
+           a->arch == b->arch && a->flags == b->flags && a->places == b->places && a->clock_khz == b->clock_khz &&
+           a->wall_tick_ns == b->wall_tick_ns && a->main_ring_slots == b->main_ring_slots &&
+           a->lane_ring_slots == b->lane_ring_slots && a->capability == b->capability &&
+           a->buffer_bytes == b->buffer_bytes && a->regions == b->regions && a->waves_dropped == b->waves_dropped &&
+           a->waves_filtered == b->waves_filtered && a->wave_count == b->wave_count &&
+           same_bytes(a->waves, b->waves, a->wave_count * sizeof *a->waves) && a->anchor_count == b->anchor_count &&
+           same_bytes(a->anchors, b->anchors, a->anchor_count * sizeof *a->anchors) && same_modules(a, b) &&
+           same_rings(a, b);
+}
+
+static void assert_loads(const struct kt_snapshot *expected, const void *data, size_t bytes)
+{
+    struct kt_snapshot *loaded;
+    if (kt_snapshot_load(&loaded, data, bytes) < 0)
+        fail_msg("%s", ktrace_last_error());
+    assert_true(same_snapshots(expected, loaded));
+    kt_snapshot_destroy(loaded);
+}
+
+static void assert_refused(int status, const char *part_of_sentence, const void *data, size_t bytes)
+{
+    struct kt_snapshot *loaded = NULL;
+    assert_int_equal(kt_snapshot_load(&loaded, data, bytes), status);
+    assert_null(loaded);
+    if (!strstr(ktrace_last_error(), part_of_sentence))
+        fail_msg("'%s' is not in: %s", part_of_sentence, ktrace_last_error());
+}
+
+/* Something of everything, about 10 KiB. */
+static struct kt_snapshot *small_snapshot(void)
+{
+    struct kt_snapshot *snapshot = build_example(1, 1, 1);
+    snapshot->waves_dropped = 3;
+    snapshot->waves_filtered = 1ull << 40;
+    free(snapshot->anchors);
+    snapshot->anchor_count = 2;
+    snapshot->anchors = calloc(2, sizeof *snapshot->anchors);
+    snapshot->anchors[0] = (struct kt_host_anchor){1000, 1010, 77};
+    snapshot->anchors[1] = (struct kt_host_anchor){UINT64_MAX, 0, 1};
+    free(snapshot->warning);
+    snapshot->warning = strdup("a \xCE\xBC and a \n");
+    return snapshot;
+}
+
+static const uint32_t types[] = {KT_FILE_INFO,  KT_FILE_ANCHORS, KT_FILE_MODULES,
+                                 KT_FILE_WAVES, KT_FILE_RINGS,   KT_FILE_SLOTS};
+
+/* Offset of the header of the section with this type. */
+static size_t section_of(const struct bytes *file, uint32_t type)
+{
+    struct kt_file_index index;
+    assert_int_equal(kt_file_index_read(&index, file->data, file->count), 0);
+    size_t offset = 0;
+    for (uint32_t i = 0; i < index.section_count; i++)
+        if (index.sections[i].type == type)
+            offset = (size_t)index.sections[i].payload_offset - KT_FILE_SECTION_HEADER_BYTES;
+    kt_file_index_free(&index);
+    assert_int_not_equal(offset, 0);
+    return offset;
+}
+
+/* The file with `value` put at `offset`, checksums made right: freed by the caller. */
+static struct bytes changed(const struct bytes *file, size_t offset, uint64_t value, unsigned bytes)
+{
+    struct bytes copy = copy_of(file->data, file->count);
+    repair_put(copy.data + offset, value, bytes);
+    repair(copy.data, copy.count);
+    return copy;
+}
+
+static void assert_change_refused(const struct bytes *file, size_t offset, uint64_t value, unsigned bytes, int status,
+                                  const char *part_of_sentence)
+{
+    struct bytes copy = changed(file, offset, value, bytes);
+    assert_refused(status, part_of_sentence, copy.data, copy.count);
+    free(copy.data);
+}
+
+/* ---- Round trips ------------------------------------------------------------------------------------------------- */
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshots[] = {small_snapshot(), build_example(6, 3, 40), kt_snapshot_new()};
+    for (size_t i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
+        struct bytes first = saved(snapshots[i]);
+        assert_loads(snapshots[i], first.data, first.count);
+        struct kt_snapshot *loaded;
+        assert_int_equal(kt_snapshot_load(&loaded, first.data, first.count), 0);
+        struct bytes second = saved(loaded);
+        assert_int_equal(first.count, second.count);
+        assert_memory_equal(first.data, second.data, first.count);
+        kt_snapshot_destroy(loaded);
+        kt_snapshot_destroy(snapshots[i]);
+        free(first.data);
+        free(second.data);
+    }
+}
+
+/* Rings may lie anywhere in a snapshot's slots; in a file they lie in order. */
+static void test_scattered_rings(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes expected = saved(snapshot);
+    assert_true(snapshot->ring_count > 1);
+    uint64_t room = snapshot->slot_count + snapshot->ring_count;
+    struct ktrace_slot *slots = calloc(room, sizeof *slots);
+    uint64_t end = room;
+    for (uint64_t i = 0; i < snapshot->ring_count; i++) { /* backwards, with a gap after each */
+        struct kt_ring *ring = &snapshot->rings[i];
+        end -= ring->slot_count + 1;
+        memcpy(slots + end, snapshot->slots + ring->first_slot, ring->slot_count * sizeof *slots);
+        ring->first_slot = end;
+    }
+    free(snapshot->slots);
+    snapshot->slots = slots;
+    snapshot->slot_count = room;
+    struct bytes file = saved(snapshot);
+    assert_int_equal(file.count, expected.count);
+    assert_memory_equal(file.data, expected.data, file.count);
+    free(file.data);
+    free(expected.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_trace_round_trip(void **state)
+{
+    (void)state;
+    struct ktrace_trace *trace, *loaded;
+    char path[256];
+    snprintf(path, sizeof path, "%s", path_of("trace.ktrace"));
+    assert_int_equal(kt_trace_from_snapshot(&trace, build_example(2, 2, 3)), 0);
+    assert_int_equal(ktrace_trace_save(trace, path), 0);
+    assert_int_equal(ktrace_trace_load(&loaded, path), 0);
+    assert_true(same_snapshots(trace->snapshot, loaded->snapshot));
+    assert_int_equal(trace->event_count, loaded->event_count);
+    ktrace_trace_destroy(trace);
+    ktrace_trace_destroy(loaded);
+    unlink(path);
+}
+
+/* ---- Damage ------------------------------------------------------------------------------------------------------ */
+
+static void test_every_truncation(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    for (size_t count = 0; count < file.count; count++) {
+        struct bytes cut = copy_of(file.data, count);
+        struct kt_snapshot *loaded;
+        assert_int_equal(kt_snapshot_load(&loaded, cut.data, cut.count), KTRACE_ERROR_FORMAT);
+        repair(cut.data, cut.count); /* as if it had been written so */
+        assert_true(kt_snapshot_load(&loaded, cut.data, cut.count) < 0);
+        free(cut.data);
+    }
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_every_byte_changed(void **state)
+{
+    (void)state;
+    static const uint8_t changes[] = {0x01, 0x80, 0xFF};
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    for (size_t i = 0; i < file.count; i++) {
+        for (size_t k = 0; k < sizeof changes; k++) {
+            file.data[i] ^= changes[k];
+            struct kt_snapshot *loaded;
+            int result = kt_snapshot_load(&loaded, file.data, file.count);
+            assert_true(result == KTRACE_ERROR_FORMAT || result == KTRACE_ERROR_VERSION);
+            file.data[i] ^= changes[k];
+        }
+    }
+    assert_loads(snapshot, file.data, file.count);
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+/* The same behind checksums that are right: an error or some snapshot, in bounded time and memory. */
+static void test_every_byte_changed_and_repaired(void **state)
+{
+    (void)state;
+    static const uint8_t changes[] = {0x01, 0x80, 0xFF};
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    size_t loaded_count = 0;
+    for (size_t i = 0; i < file.count; i++) {
+        for (size_t k = 0; k < sizeof changes; k++) {
+            struct bytes copy = changed(&file, i, file.data[i] ^ changes[k], 1);
+            struct ktrace_trace *trace;
+            if (ktrace_trace_load_memory(&trace, copy.data, copy.count) == 0) {
+                loaded_count++;
+                ktrace_trace_destroy(trace);
+            }
+            free(copy.data);
+        }
+    }
+    assert_true(loaded_count > 0);
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_appended_byte(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    struct bytes longer = {calloc(1, file.count + 1), file.count + 1};
+    memcpy(longer.data, file.data, file.count);
+    assert_refused(KTRACE_ERROR_FORMAT, "1 bytes after its end", longer.data, longer.count);
+    repair(longer.data, longer.count);
+    assert_refused(KTRACE_ERROR_FORMAT, "1 bytes before the file does", longer.data, longer.count);
+    free(longer.data);
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_impossible_counts(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    size_t payload[6];
+    for (int i = 0; i < 6; i++)
+        payload[i] = section_of(&file, types[i]) + KT_FILE_SECTION_HEADER_BYTES;
+    size_t info = payload[0], modules = payload[2], rings = payload[4], slots = payload[5];
+    const int format = KTRACE_ERROR_FORMAT;
+    assert_change_refused(&file, 12, 0xFFFFFFFF, 4, format, "claims 4294967295 sections");
+    assert_change_refused(&file, 12, 7, 4, format, "section 6 (offset");
+    assert_change_refused(&file, 32, 16, 4, format, "header says it has 16 bytes");
+    assert_change_refused(&file, slots - 16, UINT64_MAX, 8, format, "section SLOT");
+    assert_change_refused(&file, slots - 16, 1ull << 62, 8, format, "are left");
+    assert_change_refused(&file, info + 72, 0xFFFFFFFF, 4, format, "a string is longer");
+    assert_change_refused(&file, modules, 0xFFFFFFFF, 4, format, "claims more modules");
+    assert_change_refused(&file, modules, 0, 4, format, "bytes after its last record");
+    assert_change_refused(&file, modules + 8, 0xFFFFFFFF, 4, format, "claims more sites");
+    assert_change_refused(&file, rings, 0xFFFFFFFF, 4, format, "ring 0");
+    assert_change_refused(&file, rings + 8, 0xFFFFFFFF, 4, format, "more slots than there are");
+    assert_change_refused(&file, rings + 8, 0, 4, format, "do not cover all slots");
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_zero_byte_in_string(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    size_t name = section_of(&file, KT_FILE_INFO) + KT_FILE_SECTION_HEADER_BYTES + 76;
+    assert_change_refused(&file, name, 0, 1, KTRACE_ERROR_FORMAT, "zero byte");
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_other_files(void **state)
+{
+    (void)state;
+    static const char text[] = "#!/bin/sh\necho hello; this is not a trace at all\n";
+    static const char mangled[] = "\x89KTR\n\x1a\n and more, as after a transfer as text";
+    static const uint8_t gzip[] = {0x1F, 0x8B, 8, 0, 0, 0};
+    assert_refused(KTRACE_ERROR_FORMAT, "the file is empty", "", 0);
+    assert_refused(KTRACE_ERROR_FORMAT, "the file is empty", NULL, 0);
+    assert_refused(KTRACE_ERROR_FORMAT, "not a .ktrace file", text, sizeof text);
+    assert_refused(KTRACE_ERROR_FORMAT, "in binary mode", mangled, sizeof mangled);
+    assert_refused(KTRACE_ERROR_FORMAT, "ui.perfetto.dev", gzip, sizeof gzip);
+    assert_refused(KTRACE_ERROR_FORMAT, "inside its header", KT_FILE_MAGIC, KT_FILE_MAGIC_BYTES);
+    struct kt_snapshot *loaded;
+    assert_int_equal(kt_snapshot_load(&loaded, NULL, 1), KTRACE_ERROR_ARGUMENT);
+}
+
+/* ---- Other versions ---------------------------------------------------------------------------------------------- */
+
+static void test_future_versions(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    const int version = KTRACE_ERROR_VERSION;
+    assert_change_refused(&file, 10, KT_FILE_VERSION + 1, 2, version, "needs a reader of version 2");
+    assert_change_refused(&file, 16, 1, 8, version, "features 0x1");
+    assert_change_refused(&file, 16, 1ull << 63, 8, version, "features 0x8000000000000000");
+    size_t info = section_of(&file, KT_FILE_INFO) + KT_FILE_SECTION_HEADER_BYTES;
+    assert_change_refused(&file, info, KTRACE_WIRE_VERSION + 1, 4, version, "wire format");
+
+    struct bytes newer = changed(&file, 8, KT_FILE_VERSION + 1, 2); /* which old readers understand */
+    assert_loads(snapshot, newer.data, newer.count);
+    free(newer.data);
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+/* The file with one section more, of 3 bytes, before all others. */
+static struct bytes with_section(const struct bytes *file, uint32_t type, uint32_t flags)
+{
+    struct bytes longer = {malloc(file->count + 32), file->count + 32};
+    memcpy(longer.data, file->data, KT_FILE_HEADER_BYTES);
+    uint8_t *section = longer.data + KT_FILE_HEADER_BYTES;
+    repair_put(section, type, 4);
+    repair_put(section + 4, flags, 4);
+    repair_put(section + 8, 3, 8);
+    memcpy(section + 24, "new\0\0\0\0\0", 8);
+    memcpy(section + 32, file->data + KT_FILE_HEADER_BYTES, file->count - KT_FILE_HEADER_BYTES);
+    repair_put(longer.data + 12, 7, 4);
+    repair(longer.data, longer.count);
+    return longer;
+}
+
+static void test_future_sections(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    struct bytes longer = with_section(&file, KT_FILE_SECTION_TYPE('N', 'E', 'W', 1), 0);
+    assert_loads(snapshot, longer.data, longer.count);
+    free(longer.data);
+    longer = with_section(&file, KT_FILE_SECTION_TYPE('N', 'E', 'W', 1), KT_FILE_REQUIRED);
+    assert_refused(KTRACE_ERROR_VERSION, "section NEW? (offset 40) is required", longer.data, longer.count);
+    free(longer.data);
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_missing_and_repeated_sections(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        /* an optional type that nobody knows takes its place */
+        struct bytes copy = copy_of(file.data, file.count);
+        size_t section = section_of(&file, types[i]);
+        repair_put(copy.data + section, KT_FILE_SECTION_TYPE('X', 'X', 'X', 'X'), 4);
+        repair_put(copy.data + section + 4, 0, 4);
+        repair(copy.data, copy.count);
+        assert_refused(KTRACE_ERROR_FORMAT, "there is no section", copy.data, copy.count);
+        free(copy.data);
+
+        struct bytes twice = with_section(&file, types[i], KT_FILE_REQUIRED);
+        assert_refused(KTRACE_ERROR_FORMAT, "two sections", twice.data, twice.count);
+        free(twice.data);
+    }
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_sections_in_any_order(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    struct bytes reversed = copy_of(file.data, file.count);
+    size_t at = file.count;
+    for (int i = 0; i < 6; i++) {
+        size_t begin = section_of(&file, types[i]);
+        size_t end = i < 5 ? section_of(&file, types[i + 1]) : file.count;
+        at -= end - begin;
+        memcpy(reversed.data + at, file.data + begin, end - begin);
+    }
+    assert_int_equal(at, KT_FILE_HEADER_BYTES);
+    assert_loads(snapshot, reversed.data, reversed.count);
+    free(reversed.data);
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+static void assert_path_refused(int status, const char *part_of_sentence, const char *path)
+{
+    struct ktrace_trace *trace = NULL;
+    assert_int_equal(ktrace_trace_load(&trace, path), status);
+    assert_null(trace);
+    if (!strstr(ktrace_last_error(), part_of_sentence) || strncmp(ktrace_last_error(), path, strlen(path)) != 0)
+        fail_msg("'%s: ... %s' is not: %s", path, part_of_sentence, ktrace_last_error());
+}
+
+static void test_load_refuses_paths(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    char path[256];
+    snprintf(path, sizeof path, "%s", path_of("other"));
+    assert_path_refused(KTRACE_ERROR_IO, "No such file", path);
+    assert_path_refused(KTRACE_ERROR_IO, "directory", folder);
+    assert_path_refused(KTRACE_ERROR_FORMAT, "not a .ktrace file", "/dev/zero");
+    write_file(path, "", 0);
+    assert_path_refused(KTRACE_ERROR_FORMAT, "is empty", path);
+    write_file(path, file.data, file.count - 1);
+    assert_path_refused(KTRACE_ERROR_FORMAT, "cut off", path);
+
+    /* A length that no memory holds is believed no further than the file goes. */
+    repair_put(file.data + 24, UINT64_MAX, 8);
+    repair_put(file.data + 36, libdeflate_crc32(0, file.data, 36), 4);
+    write_file(path, file.data, file.count);
+    assert_path_refused(KTRACE_ERROR_FORMAT, "cut off", path);
+    repair_put(file.data + 24, file.count - 8, 8);
+    repair_put(file.data + 36, libdeflate_crc32(0, file.data, 36), 4);
+    write_file(path, file.data, file.count);
+    assert_path_refused(KTRACE_ERROR_FORMAT, "after its end", path);
+    unlink(path);
+    struct ktrace_trace *trace;
+    assert_int_equal(ktrace_trace_load(&trace, ""), KTRACE_ERROR_ARGUMENT);
+    assert_int_equal(ktrace_trace_load(&trace, NULL), KTRACE_ERROR_ARGUMENT);
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_read_from_pipe(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    assert_true(file.count < 65536); /* what a pipe takes at once */
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], file.data, file.count), file.count);
+    close(ends[1]);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
+    void *data;
+    size_t bytes;
+    assert_int_equal(kt_file_read(&data, &bytes, path), 0);
+    close(ends[0]);
+    assert_loads(snapshot, data, bytes);
+    free(data);
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+/* Longer than the first piece that is read. */
+static void test_read_large(void **state)
+{
+    (void)state;
+    char path[256];
+    snprintf(path, sizeof path, "%s", path_of("large.ktrace"));
+    struct kt_snapshot *snapshot = build_example(1, 12, 150);
+    assert_int_equal(kt_snapshot_save(snapshot, path), 0);
+    void *data;
+    size_t bytes;
+    assert_int_equal(kt_file_read(&data, &bytes, path), 0);
+    assert_true(bytes > 3 * 65536);
+    assert_loads(snapshot, data, bytes);
+    free(data);
+    unlink(path);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_save_replaces(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes file = saved(snapshot);
+    char path[256], link[256];
+    snprintf(path, sizeof path, "%s", path_of("there.ktrace"));
+    snprintf(link, sizeof link, "%s", path_of("link.ktrace"));
+    write_file(path, "old", 3);
+    assert_int_equal(symlink("there.ktrace", link), 0);
+    assert_int_equal(kt_snapshot_save(snapshot, link), 0);
+    void *data;
+    size_t bytes;
+    assert_int_equal(kt_file_read(&data, &bytes, path), 0);
+    assert_loads(snapshot, data, bytes);
+    struct stat status;
+    assert_int_equal(lstat(link, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    unlink(link);
+    unlink(path);
+    free(data);
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+static void test_save_refused(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    assert_int_equal(kt_snapshot_save(snapshot, "/dev/full"), KTRACE_ERROR_IO);
+    assert_non_null(strstr(ktrace_last_error(), "No space left on device"));
+    assert_int_equal(kt_snapshot_save(snapshot, path_of("no/such/folder")), KTRACE_ERROR_IO);
+    assert_non_null(strstr(ktrace_last_error(), "No such file or directory"));
+    assert_int_equal(kt_snapshot_save(snapshot, folder), KTRACE_ERROR_IO);
+    assert_int_equal(kt_snapshot_save(snapshot, ""), KTRACE_ERROR_ARGUMENT);
+    assert_int_equal(ktrace_trace_save(NULL, "x"), KTRACE_ERROR_ARGUMENT);
+    snapshot->rings[0].lane = KTRACE_MAX_LANES; /* could not be loaded again */
+    assert_int_equal(kt_snapshot_save(snapshot, path_of("wrong")), KTRACE_ERROR_FORMAT);
+    kt_snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_scattered_rings),
+        cmocka_unit_test(test_trace_round_trip),
+        cmocka_unit_test(test_every_truncation),
+        cmocka_unit_test(test_every_byte_changed),
+        cmocka_unit_test(test_every_byte_changed_and_repaired),
+        cmocka_unit_test(test_appended_byte),
+        cmocka_unit_test(test_impossible_counts),
+        cmocka_unit_test(test_zero_byte_in_string),
+        cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_future_versions),
+        cmocka_unit_test(test_future_sections),
+        cmocka_unit_test(test_missing_and_repeated_sections),
+        cmocka_unit_test(test_sections_in_any_order),
+        cmocka_unit_test(test_load_refuses_paths),
+        cmocka_unit_test(test_read_from_pipe),
+        cmocka_unit_test(test_read_large),
+        cmocka_unit_test(test_save_replaces),
+        cmocka_unit_test(test_save_refused),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
