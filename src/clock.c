@@ -214,10 +214,9 @@ static int prepare_place_fit(struct fit *fit, size_t largest)
     place->profile = &fit->profile;
     place->zero_wall_ns = fit->zero_wall_ns;
     place->segments = kt_array_new_zeroed(largest, sizeof *place->segments);
-    place->low_hull = kt_array_new_zeroed(largest, sizeof *place->low_hull);
-    place->high_hull = kt_array_new_zeroed(largest, sizeof *place->high_hull);
+    place->hulls = kt_array_new_zeroed(largest, 4 * sizeof *place->hulls);
     place->knots = kt_array_new_zeroed(2 * largest + 2, sizeof *place->knots);
-    return place->segments && place->low_hull && place->high_hull && place->knots ? 0 : KTRACE_ERROR_MEMORY;
+    return place->segments && place->hulls && place->knots ? 0 : KTRACE_ERROR_MEMORY;
 }
 
 static int fit_places(struct ktrace_trace *trace, struct fit *fit)
@@ -332,8 +331,7 @@ int kt_clock_fit(struct ktrace_trace *trace)
     int status = run_fit(trace, &fit);
     free(fit.anchors);
     free(fit.place.segments);
-    free(fit.place.low_hull);
-    free(fit.place.high_hull);
+    free(fit.place.hulls);
     free(fit.place.knots);
     kt_rate_profile_destroy(&fit.profile);
     return status;

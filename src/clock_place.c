@@ -5,10 +5,11 @@
 /* Clocks are not straight to the last nanosecond: on one H200 a line through the anchors of 7 us missed the tightest
  * intervals by up to 6 ns. Lines may pass this far outside, or every jitter would become a change of rate. */
 #define JITTER_NS 8.0
-/* An anchor that is out by more than its interval's height is skipped when most of the anchors that follow it, this many,
- * fit. One that is out by less tells of a clock that drifts. */
+/* An anchor that is out by more than its interval's height is skipped when of the next LOOK_AHEAD anchors all but one fit; at
+ * the end of a place, when all that follow fit, LOOK_AHEAD_LEAST or more. One that is out by less tells of a clock that
+ * drifts. */
 #define LOOK_AHEAD 6
-#define LOOK_AHEAD_FITTING 5
+#define LOOK_AHEAD_LEAST 2
 /* A segment of fewer anchors is a mistake where its neighbours agree without it. */
 #define FEW_ANCHORS 3
 /* Between two segments a part may have idled at another rate; beyond this multiple of the expected rate, in either direction,
@@ -42,8 +43,8 @@ static uint64_t last_ticks(const struct kt_place_fit *fit, const struct kt_segme
 
 /* ---- One segment: the longest line, then the best of the lines that are left --------------------------------------- */
 
-/* Where an anchor's interval lies seen from the segment's first anchor, with the expected rate taken off: what remains is
- * small, so doubles lose nothing. */
+/* An anchor's interval seen from the segment's first anchor, with the expected rate taken off: what remains is small, so
+ * doubles lose nothing. */
 struct window {
     double x, low, high;
 };
@@ -53,23 +54,26 @@ static struct window window_of(const struct kt_place_fit *fit, const struct kt_s
     const struct kt_anchor *first = &fit->anchors[segment->first], *anchor = &fit->anchors[index];
     double x = (double)(anchor->clock_ticks - first->clock_ticks);
     double y = (double)(anchor->wall_ns - first->wall_ns) - segment->expected_ns_per_tick * x;
-    return (struct window){x, y + anchor->low_ns - JITTER_NS, y + anchor->high_ns + JITTER_NS};
+    return (struct window){x, y + anchor->low_ns, y + anchor->high_ns};
+}
+
+static int fits_wider(const struct kt_line_fit *line, struct window window, double margin)
+{
+    return kt_line_fits(line, window.x, window.low - margin, window.high + margin);
 }
 
 static int contradicted(const struct kt_place_fit *fit, const struct kt_segment *segment, const struct kt_line_fit *line,
                         size_t index)
 {
     struct window own = window_of(fit, segment, index);
-    double height = own.high - own.low;
-    if (kt_line_fits(line, own.x, own.low - height, own.high + height)) return 0;
+    if (fits_wider(line, own, own.high - own.low + JITTER_NS)) return 0;
     size_t seen = 0, fitting = 0;
     for (size_t next = index + 1; next < fit->anchor_count && seen < LOOK_AHEAD; next++) {
         if (fit->anchors[next].wild) continue;
-        struct window window = window_of(fit, segment, next);
-        fitting += (size_t)kt_line_fits(line, window.x, window.low, window.high);
+        fitting += (size_t)fits_wider(line, window_of(fit, segment, next), JITTER_NS);
         seen++;
     }
-    return fitting >= LOOK_AHEAD_FITTING;
+    return seen == LOOK_AHEAD ? fitting + 1 >= seen : seen >= LOOK_AHEAD_LEAST && fitting == seen;
 }
 
 /* The middle of the feasible slopes, drawn to the expected rate (0 here) as far as that is the better known of the two. */
@@ -97,31 +101,54 @@ static void place_line(const struct kt_place_fit *fit, struct kt_segment *segmen
     segment->half_width_ns = fmax(0, (high - low) / 2);
 }
 
+/* `loose` decides how far the segment reaches. `strict` knows no jitter: the best lines are those that it still allows when
+ * the segment ends. */
+struct lines {
+    struct kt_line_fit loose, strict;
+    int strict_holds;
+};
+
+static struct lines begin_lines(const struct kt_place_fit *fit, const struct kt_rate *rate)
+{
+    struct lines lines = {.strict_holds = 1};
+    double low = rate->low - rate->ns_per_tick, high = rate->high - rate->ns_per_tick;
+    struct kt_point *hulls = fit->hulls;
+    kt_line_begin(&lines.loose, hulls, hulls + fit->anchor_count, low, high);
+    kt_line_begin(&lines.strict, hulls + 2 * fit->anchor_count, hulls + 3 * fit->anchor_count, low, high);
+    return lines;
+}
+
+static void add_window(struct lines *lines, struct window window)
+{
+    kt_line_add(&lines->loose, window.x, window.low - JITTER_NS, window.high + JITTER_NS);
+    lines->strict_holds = lines->strict_holds && fits_wider(&lines->strict, window, 0);
+    if (lines->strict_holds) kt_line_add(&lines->strict, window.x, window.low, window.high);
+}
+
 /* Returns the anchor after the segment. `first` is not wild. */
 static size_t make_segment(struct kt_place_fit *fit, struct kt_segment *segment, size_t first)
 {
     int64_t first_wall_ns = fit->anchors[first].wall_ns;
     const struct kt_rate *rate = kt_rate_at(fit->profile, fit->zero_wall_ns + (uint64_t)first_wall_ns);
     *segment = (struct kt_segment){.first = first, .last = first, .expected_ns_per_tick = rate->ns_per_tick};
-    struct kt_line_fit line;
-    kt_line_begin(&line, fit->low_hull, fit->high_hull, rate->low - rate->ns_per_tick, rate->high - rate->ns_per_tick);
+    struct lines lines = begin_lines(fit, rate);
     size_t index = first;
     for (; index < fit->anchor_count; index++) {
         struct kt_anchor *anchor = &fit->anchors[index];
         if (anchor->wild) continue;
         struct window window = window_of(fit, segment, index);
-        if (kt_line_fits(&line, window.x, window.low, window.high)) {
-            kt_line_add(&line, window.x, window.low, window.high);
+        if (fits_wider(&lines.loose, window, JITTER_NS)) {
+            add_window(&lines, window);
             segment->last = index;
             segment->anchor_count++;
-        } else if (window.x == line.last_x || contradicted(fit, segment, &line, index)) {
+        } else if (window.x == lines.loose.last_x || contradicted(fit, segment, &lines.loose, index)) {
             anchor->skipped = 1;
         } else {
             break;
         }
     }
-    double slope = segment->anchor_count > 1 ? choose_slope(&line, rate->deviation) : 0;
-    place_line(fit, segment, slope);
+    const struct kt_line_fit *line = lines.strict_holds ? &lines.strict : &lines.loose;
+    place_line(fit, segment, segment->anchor_count > 1 ? choose_slope(line, rate->deviation) : 0);
     return index;
 }
 

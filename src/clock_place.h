@@ -35,7 +35,7 @@ struct kt_place_fit {
     size_t anchor_count;
     struct kt_segment *segments; /* anchor_count */
     size_t segment_count;
-    struct kt_point *low_hull, *high_hull; /* anchor_count each */
+    struct kt_point *hulls; /* 4 * anchor_count */
     struct kt_clock_knot *knots; /* 2 * anchor_count + 2; wall_ns from the fit's zero */
     size_t knot_count; /* at least 1 */
     double uncertainty_ns;
