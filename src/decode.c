@@ -175,8 +175,11 @@ static uint64_t newest_by_sequence(const struct walk *ring, const uint32_t *plac
         }
     }
     uint64_t index = (uint64_t)best_lap * capacity + best_head;
-    for (size_t i = 0; best_lap == 0 && i < count; i++)
-        if (places[i] > best_head && ring->slots[places[i]].sequence / capacity == laps - 1)
+    if (best_lap != 0)
+        return index;
+    /* lap 0 begins at index 1: what lies at place 0 or comes from before has an index from which 2^16 was taken */
+    for (size_t i = 0; i < count; i++)
+        if (places[i] == 0 || (places[i] > best_head && ring->slots[places[i]].sequence / capacity == laps - 1))
             return index + SEQUENCES;
     return index;
 }
@@ -196,12 +199,26 @@ static uint64_t newest_by_clock(const struct walk *ring, const uint32_t *places,
     return newest;
 }
 
+/* The places of what looks like an event and is none's follower. An event of the lap before can lose its followers to the
+ * newest event, which then has an index of just one lap more. The first time around finds out what covers place 0. */
 static size_t find_events(uint32_t *places, const struct walk *ring)
 {
     size_t count = 0;
-    for (uint32_t place = 0; place < ring->count; place++)
-        if (event_at_place(ring, place))
-            places[count++] = place;
+    uint32_t capacity = ring->count, covered = 0, next_sequence = 0;
+    for (uint32_t i = 0; i < 2 * capacity; i++) {
+        uint32_t place = i & ring->mask;
+        const struct kt_site *site = event_at_place(ring, place);
+        uint16_t sequence = ring->slots[place].sequence;
+        if (site && (covered == 0 || sequence == (uint16_t)(next_sequence + capacity))) {
+            covered = followers_of(site);
+            next_sequence = sequence + 1u;
+            if (i >= capacity)
+                places[count++] = place;
+        } else if (covered) {
+            covered--;
+            next_sequence++;
+        }
+    }
     return count;
 }
 
@@ -232,18 +249,23 @@ static int order_whole_ring(struct kt_decoded_wave *wave, struct walk *ring)
 
 /* ---- 32-bit clocks to 64 bits ----------------------------------------------------------------------------------- */
 
-/* Every event at the first time its low half allows, from the wave's start on. */
+/* Every event at the first time its low half allows, from the wave's start on. Saturates, so that clocks never fall. */
 static void unwrap_forward(struct kt_ring_event *events, size_t count, uint64_t start)
 {
-    for (size_t i = 0; i < count; i++)
-        start = events[i].clock_ticks = start + (uint32_t)((uint32_t)events[i].clock_ticks - (uint32_t)start);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t step = (uint32_t)events[i].clock_ticks - (uint32_t)start;
+        start = events[i].clock_ticks = step > UINT64_MAX - start ? UINT64_MAX : start + step;
+    }
 }
 
+/* Every event at the last time its low half allows, up to the end anchor. */
 static void unwrap_backward(struct kt_ring_event *events, size_t count, uint64_t end)
 {
-    uint64_t next = end + LEAVE_TICKS;
-    for (size_t i = count; i-- > 0;)
-        next = events[i].clock_ticks = next - (uint32_t)((uint32_t)next - (uint32_t)events[i].clock_ticks);
+    uint64_t next = end > UINT64_MAX - LEAVE_TICKS ? UINT64_MAX : end + LEAVE_TICKS;
+    for (size_t i = count; i-- > 0;) {
+        uint32_t step = (uint32_t)next - (uint32_t)events[i].clock_ticks;
+        next = events[i].clock_ticks = step > next ? 0 : next - step;
+    }
 }
 
 /* The anchors bound a ring on both sides: forward, the last event has to come out less than one turn before the end. What
@@ -256,7 +278,7 @@ static void unwrap_ring(struct kt_decoded_wave *wave, struct kt_ring_event *even
         return;
     if (finished && wrapped) {
         unwrap_backward(events, count, end);
-        wave->ambiguous |= (int64_t)(events[0].clock_ticks - start) < 0;
+        wave->ambiguous |= events[0].clock_ticks < start;
         return;
     }
     unwrap_forward(events, count, start);

@@ -11,6 +11,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 /* ---- Making a trace --------------------------------------------------------------------------------------------- */
 
@@ -40,7 +41,14 @@ static int begin(struct maker *maker)
     maker->decoder.sites = maker->sites;
     /* at most one event a slot: what is not needed goes back in the end */
     maker->trace->events = kt_array_new(slots, sizeof *maker->trace->events);
-    return maker->trace->events ? 0 : KTRACE_ERROR_MEMORY;
+    if (!maker->trace->events)
+        return KTRACE_ERROR_MEMORY;
+    /* faulting in small pages is the larger part of decoding a large trace; advice may fail */
+    uintptr_t page = 0xFFF, first = ((uintptr_t)maker->trace->events + page) & ~page;
+    uintptr_t end = (uintptr_t)(maker->trace->events + slots) & ~page;
+    if (end > first)
+        madvise((void *)first, end - first, MADV_HUGEPAGE);
+    return 0;
 }
 
 static int make_wave(struct maker *maker, struct kt_wave *wave)

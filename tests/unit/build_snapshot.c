@@ -11,6 +11,7 @@ struct lane_ring {
 struct build {
     struct kt_snapshot *snapshot;
     struct lane_ring (*rings)[KTRACE_MAX_LANES]; /* one row a wave */
+    uint64_t slot_capacity;
 };
 
 static void check(int condition)
@@ -256,9 +257,13 @@ struct ktrace_wave_header *build_header(struct build *build, uint32_t wave)
     return &build->snapshot->waves[wave];
 }
 
-static void emit(struct kt_snapshot *snapshot, const struct ktrace_slot *slots, uint64_t count)
+static void emit(struct build *build, const struct ktrace_slot *slots, uint64_t count)
 {
-    snapshot->slots = grow(snapshot->slots, snapshot->slot_count + count, sizeof *snapshot->slots);
+    struct kt_snapshot *snapshot = build->snapshot;
+    if (snapshot->slot_count + count > build->slot_capacity) {
+        build->slot_capacity = 2 * (snapshot->slot_count + count);
+        snapshot->slots = grow(snapshot->slots, build->slot_capacity, sizeof *snapshot->slots);
+    }
     memcpy(snapshot->slots + snapshot->slot_count, slots, count * sizeof *slots);
     snapshot->slot_count += count;
 }
@@ -275,11 +280,11 @@ static void emit_ring(struct build *build, uint32_t wave, uint32_t lane)
         uint32_t recorded = final_bytes / 8 - 1;
         out.slot_count = recorded < capacity ? recorded : capacity;
         for (uint32_t i = recorded - out.slot_count + 1; i <= recorded; i++)
-            emit(snapshot, &ring->slots[i % capacity], 1);
+            emit(build, &ring->slots[i % capacity], 1);
     } else {
         out.whole = 1;
         out.slot_count = capacity;
-        emit(snapshot, ring->slots, capacity);
+        emit(build, ring->slots, capacity);
     }
     snapshot->rings = grow(snapshot->rings, snapshot->ring_count + 1, sizeof *snapshot->rings);
     snapshot->rings[snapshot->ring_count++] = out;
@@ -306,6 +311,7 @@ struct kt_snapshot *build_finish(struct build *build)
         memmove(module->sites, module->sites + 1, --module->site_count * sizeof *module->sites);
         qsort(module->sites, module->site_count, sizeof *module->sites, by_id);
     }
+    snapshot->slots = grow(snapshot->slots, snapshot->slot_count, sizeof *snapshot->slots);
     free(build->rings);
     free(build);
     return snapshot;
