@@ -456,7 +456,7 @@ static void wide_anchors(void **state)
             if (i % 3 != 1) continue;
             struct ktrace_wave_header *wave = &simulation->waves[simulation->snapshot.wave_count - 1];
             uint32_t gap_ticks = (uint32_t)(uniform(simulation) * 2000);
-            wave->start_clock_ticks = clock_at(simulation, sm, begin_ns) + (uint64_t)((uniform(simulation) - 0.5) * gap_ticks);
+            wave->start_clock_ticks = clock_at(simulation, sm, begin_ns) + (uint64_t)(int64_t)((uniform(simulation) - 0.5) * gap_ticks);
             wave->reserved[0] = gap_ticks;
         }
     }
