@@ -29,7 +29,7 @@ static const char *duration(char cell[CELL_BYTES], double ns)
     static const struct {
         double ns;
         const char *name;
-    } units[] = {{1e9, " s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
     size_t unit = 0;
     while (unit < 3 && fabs(ns) < units[unit].ns * 0.99995) unit++; /* 999.96 ns is shown as 1.00 us */
     double value = ns / units[unit].ns;
