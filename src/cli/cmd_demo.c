@@ -242,8 +242,10 @@ static enum made make_on_gpu(struct kt_string *why, const struct results *result
     const char *last = line.length ? kt_string_text(&line) : "it said nothing";
     enum made made = MADE_FAILED;
     if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        cli_print(last);
-        cli_print("\n");
+        if (line.length) {
+            cli_print(last);
+            cli_print("\n");
+        }
         made = MADE_ON_GPU;
     } else if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == HELPER_NO_DEVICE) {
         kt_string_append(why, last);

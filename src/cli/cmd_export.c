@@ -12,6 +12,14 @@ static bool same_file(const char *a, const char *b)
            a_status.st_dev == b_status.st_dev && a_status.st_ino == b_status.st_ino;
 }
 
+/* -o - and -o /dev/stdout: nothing else may be written there then. */
+static bool is_stdout(const char *path)
+{
+    struct stat status, stdout_status;
+    return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && fstat(STDOUT_FILENO, &stdout_status) == 0 &&
+                                      status.st_dev == stdout_status.st_dev && status.st_ino == stdout_status.st_ino);
+}
+
 static int export_to_stdout(const struct ktrace_trace *trace, const char *format)
 {
     void *data;
@@ -69,7 +77,7 @@ static int run(int argc, char **argv)
         return cli_error_usage(&cli_export, "option '-o' needs a name that is not empty");
     if (!output && strcmp(format, "perfetto") != 0)
         return cli_error_usage(&cli_export, "format '%s' needs '-o OUT'", format);
-    bool to_stdout = output && strcmp(output, "-") == 0;
+    bool to_stdout = output && is_stdout(output);
     if (to_stdout && isatty(STDOUT_FILENO))
         return cli_error_usage(&cli_export, "the trace is not written to a terminal: redirect standard output");
     if (output && !to_stdout && same_file(path, output))

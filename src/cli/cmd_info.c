@@ -27,7 +27,7 @@ __attribute__((format(printf, 3, 4))) static void line(text *out, const char *na
 static void line_visible(text *out, const char *name, const char *value)
 {
     label(out, name);
-    cli_append_visible(out, value);
+    cli_append_visible(out, *value ? value : "-");
     kt_string_append_char(out, '\n');
 }
 
@@ -90,7 +90,7 @@ static void append_capture(text *out, const struct kt_snapshot *snapshot)
     line_visible(out, "name", snapshot->name);
     line_visible(out, "device", snapshot->device);
     line(out, "architecture", "%s", arch_name(snapshot->arch));
-    if (snapshot->arch == KTRACE_ARCH_NVIDIA)
+    if (snapshot->capability)
         line(out, "compute capability", "%u.%u", snapshot->capability / 10, snapshot->capability % 10);
     line(out, snapshot->arch == KTRACE_ARCH_NVIDIA ? "SMs" : "places", "%u", snapshot->places);
     if (snapshot->clock_khz)
@@ -103,8 +103,6 @@ static void append_capture(text *out, const struct kt_snapshot *snapshot)
          snapshot->flags & KT_SNAPSHOT_PEEK ? "while kernels could be running" : "after the kernels had ended");
     line(out, "wrapped rings", "%s",
          snapshot->flags & KT_SNAPSHOT_KEEP_LAST ? "keep their newest events" : "are an error");
-    if (*snapshot->warning)
-        line_visible(out, "warning", snapshot->warning);
 }
 
 static void append_contents(text *out, const struct ktrace_trace *trace)
@@ -140,7 +138,8 @@ static void append_clocks(text *out, const struct ktrace_trace *trace)
 {
     const struct kt_snapshot *snapshot = trace->snapshot;
     kt_string_append(out, "\nClocks\n");
-    line(out, "fitted clock", "%.6f MHz", trace->clock_hz / 1e6);
+    if (trace->place_clock_count)
+        line(out, "fitted clock", "%.6f MHz", trace->clock_hz / 1e6);
     line(out, "largest residual", "%.3f ns", trace->clock_residual_ns);
     const struct kt_place_clock *loosest = NULL;
     for (uint32_t i = 0; i < trace->place_clock_count; i++)
@@ -148,7 +147,7 @@ static void append_clocks(text *out, const struct ktrace_trace *trace)
             loosest = &trace->place_clocks[i];
     line(out, "places fitted", "%u", trace->place_clock_count);
     if (loosest)
-        line(out, "least certain", "place %u: +-%.3f ns from %u anchors", loosest->place, loosest->uncertainty_ns,
+        line(out, "least certain", "place %u: +-%.3f ns, anchors: %u", loosest->place, loosest->uncertainty_ns,
              loosest->anchor_count);
     for (uint64_t i = 0; i < snapshot->anchor_count; i++) {
         const struct kt_host_anchor *anchor = &snapshot->anchors[i];

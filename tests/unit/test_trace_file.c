@@ -257,6 +257,34 @@ static void test_trace_round_trip(void **state)
     unlink(path);
 }
 
+/* Files stay readable for ever: this one was written by the first version. */
+static void test_file_of_version_1(void **state)
+{
+    (void)state;
+    void *data;
+    size_t bytes;
+    struct kt_snapshot *snapshot;
+    assert_int_equal(kt_file_read(&data, &bytes, KT_TEST_DATA "/format/v1.ktrace"), 0);
+    assert_int_equal(kt_snapshot_load(&snapshot, data, bytes), 0);
+    assert_string_equal(snapshot->name, "example");
+    assert_string_equal(snapshot->device, "Synthetic device");
+    assert_int_equal(snapshot->wave_count, 8);
+    assert_int_equal(snapshot->waves[7].workgroup[0], 0);
+    assert_int_equal(snapshot->waves[7].wave, 3);
+    assert_int_equal(snapshot->ring_count, 12);
+    assert_int_equal(snapshot->waves_filtered, 12);
+    assert_int_equal(snapshot->anchors[1].host_after_ns, 1700000000000901200);
+    assert_int_equal(snapshot->modules[0].site_count, 14);
+    assert_string_equal(snapshot->modules[0].sites[1].name, "prologue");
+    assert_int_equal(snapshot->modules[0].sites[1].line, 20);
+    struct bytes again = saved(snapshot); /* while version 1 is what is written */
+    assert_int_equal(again.count, bytes);
+    assert_memory_equal(again.data, data, bytes);
+    free(again.data);
+    free(data);
+    kt_snapshot_destroy(snapshot);
+}
+
 /* ---- Damage ------------------------------------------------------------------------------------------------------ */
 
 static void test_every_truncation(void **state)
@@ -613,6 +641,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_scattered_rings),
         cmocka_unit_test(test_trace_round_trip),
+        cmocka_unit_test(test_file_of_version_1),
         cmocka_unit_test(test_every_truncation),
         cmocka_unit_test(test_every_byte_changed),
         cmocka_unit_test(test_every_byte_changed_and_repaired),
