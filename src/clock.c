@@ -6,7 +6,7 @@
  * the interval. Wanted is a curve of few straight pieces through all intervals:
  *
  *   clock_rate.c   first, how fast clocks ran over the time of the trace, from all places together;
- *   clock_line.c   the longest line through a row of intervals, exactly and in O(n) (O'Rourke 1981);
+ *   clock_line.c   the longest line through a row of intervals, exactly (O'Rourke 1981), in O(n log n);
  *   clock_place.c  for each place: the longest line from its first anchor, the longest line from the next, and so on. A line's
  *                  slope must be one that clock_rate.c allows, so that no line lies across two kernels and an idle time
  *                  between them. Of the lines left, it takes the slope best known and then the middle of what the intervals
@@ -55,8 +55,10 @@ static int compare_u64(const void *left, const void *right)
 static int compare_anchors(const void *left, const void *right)
 {
     const struct kt_anchor *a = left, *b = right;
-    if (a->place != b->place) return a->place < b->place ? -1 : 1;
-    if (a->clock_ticks != b->clock_ticks) return a->clock_ticks < b->clock_ticks ? -1 : 1;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    if (a->clock_ticks != b->clock_ticks)
+        return a->clock_ticks < b->clock_ticks ? -1 : 1;
     return (a->wall_ns > b->wall_ns) - (a->wall_ns < b->wall_ns);
 }
 
@@ -64,12 +66,15 @@ static int choose_zero(struct fit *fit)
 {
     size_t count = (size_t)fit->snapshot->wave_count;
     uint64_t *starts = kt_array_new_zeroed(count, sizeof *starts);
-    if (!starts) return KTRACE_ERROR_MEMORY;
-    for (size_t i = 0; i < count; i++) starts[i] = fit->snapshot->waves[i].start_wall_ns;
+    if (!starts)
+        return KTRACE_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        starts[i] = fit->snapshot->waves[i].start_wall_ns;
     qsort(starts, count, sizeof *starts, compare_u64);
     uint64_t median = starts[count / 2], span = (uint64_t)TRACE_SPAN_NS;
     size_t first = 0;
-    while (median - starts[first] > span) first++;
+    while (median - starts[first] > span)
+        first++;
     fit->zero_wall_ns = starts[first];
     fit->latest_wall_ns = median > UINT64_MAX - span ? UINT64_MAX : median + span;
     free(starts);
@@ -129,7 +134,8 @@ static int collect_anchors(struct fit *fit)
 {
     const struct kt_snapshot *snapshot = fit->snapshot;
     fit->anchors = kt_array_new_zeroed((size_t)snapshot->wave_count, 2 * sizeof *fit->anchors);
-    if (!fit->anchors) return KTRACE_ERROR_MEMORY;
+    if (!fit->anchors)
+        return KTRACE_ERROR_MEMORY;
     for (uint64_t i = 0; i < snapshot->wave_count; i++) {
         const struct ktrace_wave_header *wave = &snapshot->waves[i];
         add_anchor(fit, wave->place, wave->start_clock_ticks, wave->start_wall_ns, start_error_ns(fit, wave));
@@ -144,17 +150,22 @@ static int collect_anchors(struct fit *fit)
 
 static double nominal_ns_per_tick(const struct kt_snapshot *snapshot)
 {
-    if (snapshot->clock_khz) return 1e6 / snapshot->clock_khz;
-    if (snapshot->arch == KTRACE_ARCH_HOST) return 1;
-    if (snapshot->arch == KTRACE_ARCH_AMDGCN) return 10;
+    if (snapshot->clock_khz)
+        return 1e6 / snapshot->clock_khz;
+    if (snapshot->arch == KTRACE_ARCH_HOST)
+        return 1;
+    if (snapshot->arch == KTRACE_ARCH_AMDGCN)
+        return 10;
     return DEFAULT_NS_PER_TICK;
 }
 
 /* 0: the wave's anchors bound no rate that a clock could have. */
 static int make_baseline(const struct fit *fit, const struct ktrace_wave_header *wave, struct kt_baseline *out)
 {
-    if (!is_believable(fit, wave->start_wall_ns) || !is_believable(fit, wave->end_wall_ns)) return 0;
-    if (wave->end_wall_ns < wave->start_wall_ns || wave->end_clock_ticks <= wave->start_clock_ticks) return 0;
+    if (!is_believable(fit, wave->start_wall_ns) || !is_believable(fit, wave->end_wall_ns))
+        return 0;
+    if (wave->end_wall_ns < wave->start_wall_ns || wave->end_clock_ticks <= wave->start_clock_ticks)
+        return 0;
     *out = (struct kt_baseline){.begin_wall_ns = wave->start_wall_ns,
                                 .wall_ns = (double)(wave->end_wall_ns - wave->start_wall_ns),
                                 .clock_ticks = (double)(wave->end_clock_ticks - wave->start_clock_ticks),
@@ -166,9 +177,11 @@ static int make_baseline(const struct fit *fit, const struct ktrace_wave_header 
 
 static int make_profile(struct fit *fit)
 {
-    if (fit->snapshot->arch != KTRACE_ARCH_NVIDIA) return kt_rate_profile_exact(&fit->profile, fit->nominal_ns_per_tick);
+    if (fit->snapshot->arch != KTRACE_ARCH_NVIDIA)
+        return kt_rate_profile_exact(&fit->profile, fit->nominal_ns_per_tick);
     struct kt_baseline *baselines = kt_array_new_zeroed((size_t)fit->snapshot->wave_count, sizeof *baselines);
-    if (!baselines) return KTRACE_ERROR_MEMORY;
+    if (!baselines)
+        return KTRACE_ERROR_MEMORY;
     size_t count = 0;
     for (uint64_t i = 0; i < fit->snapshot->wave_count; i++)
         count += (size_t)make_baseline(fit, &fit->snapshot->waves[i], &baselines[count]);
@@ -182,7 +195,8 @@ static int make_profile(struct fit *fit)
 static size_t end_of_place(const struct fit *fit, size_t first)
 {
     size_t end = first + 1;
-    while (end < fit->anchor_count && fit->anchors[end].place == fit->anchors[first].place) end++;
+    while (end < fit->anchor_count && fit->anchors[end].place == fit->anchors[first].place)
+        end++;
     return end;
 }
 
@@ -192,7 +206,8 @@ static void count_places(const struct fit *fit, uint32_t *places, size_t *larges
     *largest = 0;
     for (size_t first = 0, end; first < fit->anchor_count; first = end) {
         end = end_of_place(fit, first);
-        if (end - first > *largest) *largest = end - first;
+        if (end - first > *largest)
+            *largest = end - first;
         ++*places;
     }
 }
@@ -200,9 +215,11 @@ static void count_places(const struct fit *fit, uint32_t *places, size_t *larges
 static int store_knots(struct ktrace_trace *trace, const struct kt_place_fit *place, size_t *capacity)
 {
     size_t need = (size_t)trace->knot_count + place->knot_count;
-    if (need > UINT32_MAX) return kt_fail(KTRACE_ERROR_MEMORY, "the clocks of this trace need more than 2^32 knots");
+    if (need > UINT32_MAX)
+        return kt_fail(KTRACE_ERROR_MEMORY, "the clocks of this trace need more than 2^32 knots");
     int status = kt_array_reserve(&trace->knots, capacity, need, sizeof *trace->knots);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     memcpy(trace->knots + trace->knot_count, place->knots, place->knot_count * sizeof *place->knots);
     trace->knot_count = (uint32_t)need;
     return 0;
@@ -225,7 +242,8 @@ static int fit_places(struct ktrace_trace *trace, struct fit *fit)
     size_t largest, capacity = 0;
     count_places(fit, &places, &largest);
     trace->place_clocks = kt_array_new_zeroed(places, sizeof *trace->place_clocks);
-    if (!trace->place_clocks) return KTRACE_ERROR_MEMORY;
+    if (!trace->place_clocks)
+        return KTRACE_ERROR_MEMORY;
     int status = prepare_place_fit(fit, largest);
     for (size_t first = 0, end; status == 0 && first < fit->anchor_count; first = end) {
         end = end_of_place(fit, first);
@@ -252,8 +270,10 @@ static size_t piece_at(const struct kt_clock_knot *knots, size_t count, uint64_t
     size_t first = 0, end = count;
     while (end - first > 1) {
         size_t middle = first + (end - first) / 2;
-        if (knots[middle].clock_ticks <= clock_ticks) first = middle;
-        else end = middle;
+        if (knots[middle].clock_ticks <= clock_ticks)
+            first = middle;
+        else
+            end = middle;
     }
     return first;
 }
@@ -279,14 +299,18 @@ static void choose_origin(struct ktrace_trace *trace, const struct fit *fit)
     for (uint32_t i = 0; i < trace->place_clock_count; i++) {
         const struct kt_place_clock *clock = &trace->place_clocks[i];
         size_t end = index + clock->anchor_count;
-        while (index < end && (fit->anchors[index].wild || fit->anchors[index].skipped)) index++;
-        if (index < end) earliest = fmin(earliest, time_ns(trace, clock, fit->anchors[index].clock_ticks));
+        while (index < end && (fit->anchors[index].wild || fit->anchors[index].skipped))
+            index++;
+        if (index < end)
+            earliest = fmin(earliest, time_ns(trace, clock, fit->anchors[index].clock_ticks));
         index = end;
     }
     uint64_t back_ns = (uint64_t)ceil(fmin(-earliest, (double)TRACE_SPAN_NS));
-    if (back_ns > fit->zero_wall_ns) back_ns = fit->zero_wall_ns;
+    if (back_ns > fit->zero_wall_ns)
+        back_ns = fit->zero_wall_ns;
     trace->origin_ns = fit->zero_wall_ns - back_ns;
-    for (uint32_t i = 0; i < trace->knot_count; i++) trace->knots[i].wall_ns += (double)back_ns;
+    for (uint32_t i = 0; i < trace->knot_count; i++)
+        trace->knots[i].wall_ns += (double)back_ns;
 }
 
 static void measure_residuals(struct ktrace_trace *trace, const struct fit *fit)
@@ -300,7 +324,8 @@ static void measure_residuals(struct ktrace_trace *trace, const struct fit *fit)
             double past_ns = time_ns(trace, clock, anchor->clock_ticks) - zero_ns - (double)anchor->wall_ns;
             double outside_ns = fmax(anchor->low_ns - past_ns, past_ns - anchor->high_ns);
             /* A line through the very edge of an interval is inside, whichever way the last bit was rounded. */
-            if (outside_ns > 1e-3) clock->residual_ns = fmax(clock->residual_ns, outside_ns);
+            if (outside_ns > 1e-3)
+                clock->residual_ns = fmax(clock->residual_ns, outside_ns);
         }
         trace->clock_residual_ns = fmax(trace->clock_residual_ns, clock->residual_ns);
     }
@@ -309,10 +334,14 @@ static void measure_residuals(struct ktrace_trace *trace, const struct fit *fit)
 static int run_fit(struct ktrace_trace *trace, struct fit *fit)
 {
     int status = choose_zero(fit);
-    if (status == 0) status = collect_anchors(fit);
-    if (status == 0) status = make_profile(fit);
-    if (status == 0) status = fit_places(trace, fit);
-    if (status < 0) return status;
+    if (status == 0)
+        status = collect_anchors(fit);
+    if (status == 0)
+        status = make_profile(fit);
+    if (status == 0)
+        status = fit_places(trace, fit);
+    if (status < 0)
+        return status;
     choose_origin(trace, fit);
     measure_residuals(trace, fit);
     trace->clock_hz = 1e9 / (fit->line_ns > 0 ? fit->line_ns / fit->line_ticks : fit->profile.rates[0].ns_per_tick);
@@ -327,7 +356,8 @@ int kt_clock_fit(struct ktrace_trace *trace)
     trace->origin_ns = 0;
     trace->clock_residual_ns = 0;
     trace->clock_hz = trace->snapshot->clock_khz * 1e3;
-    if (trace->snapshot->wave_count == 0) return 0;
+    if (trace->snapshot->wave_count == 0)
+        return 0;
     int status = run_fit(trace, &fit);
     free(fit.anchors);
     free(fit.place.segments);
@@ -348,10 +378,12 @@ static int64_t piece_ps(const struct kt_clock_knot *knots, size_t count, size_t 
 {
     const struct kt_clock_knot *knot = &knots[piece];
     int64_t ps, past_ps = to_ps(knot->ns_per_tick * ticks_from(knot, clock_ticks));
-    if (__builtin_add_overflow(to_ps(knot->wall_ns), past_ps, &ps)) ps = past_ps < 0 ? INT64_MIN : INT64_MAX;
+    if (__builtin_add_overflow(to_ps(knot->wall_ns), past_ps, &ps))
+        ps = past_ps < 0 ? INT64_MIN : INT64_MAX;
     if (piece + 1 < count) { /* rounding must not carry a time over the next knot */
         int64_t next_ps = to_ps(knots[piece + 1].wall_ns);
-        if (ps > next_ps) ps = next_ps;
+        if (ps > next_ps)
+            ps = next_ps;
     }
     return ps;
 }
@@ -361,9 +393,12 @@ const struct kt_place_clock *kt_clock_of_place(const struct ktrace_trace *trace,
     size_t first = 0, end = trace->place_clock_count;
     while (first < end) {
         size_t middle = first + (end - first) / 2;
-        if (trace->place_clocks[middle].place == place) return &trace->place_clocks[middle];
-        if (trace->place_clocks[middle].place < place) first = middle + 1;
-        else end = middle;
+        if (trace->place_clocks[middle].place == place)
+            return &trace->place_clocks[middle];
+        if (trace->place_clocks[middle].place < place)
+            first = middle + 1;
+        else
+            end = middle;
     }
     return NULL;
 }
@@ -378,14 +413,16 @@ void kt_clock_cursor_begin(struct kt_clock_cursor *cursor, const struct ktrace_t
 {
     const struct kt_place_clock *clock = kt_clock_of_place(trace, place);
     *cursor = (struct kt_clock_cursor){NULL, 0, 0};
-    if (!clock) return;
+    if (!clock)
+        return;
     cursor->knots = trace->knots + clock->first_knot;
     cursor->knot_count = clock->knot_count;
 }
 
 int64_t kt_clock_cursor_ps(struct kt_clock_cursor *cursor, uint64_t clock_ticks)
 {
-    if (!cursor->knots) return 0;
+    if (!cursor->knots)
+        return 0;
     if (clock_ticks < cursor->knots[cursor->piece].clock_ticks)
         cursor->piece = (uint32_t)piece_at(cursor->knots, cursor->knot_count, clock_ticks);
     while (cursor->piece + 1 < cursor->knot_count && cursor->knots[cursor->piece + 1].clock_ticks <= clock_ticks)

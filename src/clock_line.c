@@ -12,31 +12,33 @@ static double turn(struct kt_point a, struct kt_point b, struct kt_point c)
 }
 
 /* From `point` back to the hull of the lower ends, the slope of the tangent: no feasible line that passes below `point` is
- * steeper. Slopes along a hull fall, then rise, so the first rise ends the search. */
+ * steeper. Slopes to the points of a hull fall, then rise, so that halving finds the lowest whatever a file makes of it. */
 static size_t steepest_tangent(const struct kt_line_fit *fit, struct kt_point point, double *slope)
 {
-    size_t best = fit->low_first;
-    *slope = slope_between(fit->low_hull[best], point);
-    for (size_t i = best + 1; i < fit->low_end; i++) {
-        double next = slope_between(fit->low_hull[i], point);
-        if (next > *slope) break;
-        *slope = next;
-        best = i;
+    size_t first = fit->low_first, last = fit->low_end - 1;
+    while (first < last) {
+        size_t middle = first + (last - first) / 2;
+        if (slope_between(fit->low_hull[middle + 1], point) > slope_between(fit->low_hull[middle], point))
+            last = middle;
+        else
+            first = middle + 1;
     }
-    return best;
+    *slope = slope_between(fit->low_hull[first], point);
+    return first;
 }
 
 static size_t flattest_tangent(const struct kt_line_fit *fit, struct kt_point point, double *slope)
 {
-    size_t best = fit->high_first;
-    *slope = slope_between(fit->high_hull[best], point);
-    for (size_t i = best + 1; i < fit->high_end; i++) {
-        double next = slope_between(fit->high_hull[i], point);
-        if (next < *slope) break;
-        *slope = next;
-        best = i;
+    size_t first = fit->high_first, last = fit->high_end - 1;
+    while (first < last) {
+        size_t middle = first + (last - first) / 2;
+        if (slope_between(fit->high_hull[middle + 1], point) < slope_between(fit->high_hull[middle], point))
+            last = middle;
+        else
+            first = middle + 1;
     }
-    return best;
+    *slope = slope_between(fit->high_hull[first], point);
+    return first;
 }
 
 void kt_line_begin(struct kt_line_fit *fit, struct kt_point *low_hull, struct kt_point *high_hull, double slope_low,
@@ -48,13 +50,17 @@ void kt_line_begin(struct kt_line_fit *fit, struct kt_point *low_hull, struct kt
 
 int kt_line_fits(const struct kt_line_fit *fit, double x, double low, double high)
 {
-    if (fit->count == 0) return 1;
-    if (!(x > fit->last_x)) return 0;
+    if (fit->count == 0)
+        return 1;
+    if (!(x > fit->last_x))
+        return 0;
     double steepest, flattest;
     steepest_tangent(fit, (struct kt_point){x, high}, &steepest);
     flattest_tangent(fit, (struct kt_point){x, low}, &flattest);
-    if (steepest > fit->slope_high) steepest = fit->slope_high;
-    if (flattest < fit->slope_low) flattest = fit->slope_low;
+    if (steepest > fit->slope_high)
+        steepest = fit->slope_high;
+    if (flattest < fit->slope_low)
+        flattest = fit->slope_low;
     return flattest <= steepest;
 }
 

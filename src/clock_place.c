@@ -62,14 +62,16 @@ static int fits_wider(const struct kt_line_fit *line, struct window window, doub
     return kt_line_fits(line, window.x, window.low - margin, window.high + margin);
 }
 
-static int contradicted(const struct kt_place_fit *fit, const struct kt_segment *segment, const struct kt_line_fit *line,
-                        size_t index)
+static int contradicted(const struct kt_place_fit *fit, const struct kt_segment *segment,
+                        const struct kt_line_fit *line, size_t index)
 {
     struct window own = window_of(fit, segment, index);
-    if (fits_wider(line, own, own.high - own.low + JITTER_NS)) return 0;
+    if (fits_wider(line, own, own.high - own.low + JITTER_NS))
+        return 0;
     size_t seen = 0, fitting = 0;
     for (size_t next = index + 1; next < fit->anchor_count && seen < LOOK_AHEAD; next++) {
-        if (fit->anchors[next].wild) continue;
+        if (fit->anchors[next].wild)
+            continue;
         fitting += (size_t)fits_wider(line, window_of(fit, segment, next), JITTER_NS);
         seen++;
     }
@@ -82,7 +84,8 @@ static double choose_slope(const struct kt_line_fit *line, double deviation)
     double middle = (line->slope_low + line->slope_high) / 2, half = (line->slope_high - line->slope_low) / 2;
     double middle_variance = half * half / 3, expected_variance = deviation * deviation;
     double slope = middle;
-    if (middle_variance > 0) slope = middle * expected_variance / (expected_variance + middle_variance);
+    if (middle_variance > 0)
+        slope = middle * expected_variance / (expected_variance + middle_variance);
     return fmin(fmax(slope, line->slope_low), line->slope_high);
 }
 
@@ -90,7 +93,8 @@ static void place_line(const struct kt_place_fit *fit, struct kt_segment *segmen
 {
     double low = -INFINITY, high = INFINITY;
     for (size_t i = segment->first; i <= segment->last; i++) {
-        if (fit->anchors[i].skipped || fit->anchors[i].wild) continue;
+        if (fit->anchors[i].skipped || fit->anchors[i].wild)
+            continue;
         struct window window = window_of(fit, segment, i);
         low = fmax(low, window.low - slope * window.x);
         high = fmin(high, window.high - slope * window.x);
@@ -122,7 +126,8 @@ static void add_window(struct lines *lines, struct window window)
 {
     kt_line_add(&lines->loose, window.x, window.low - JITTER_NS, window.high + JITTER_NS);
     lines->strict_holds = lines->strict_holds && fits_wider(&lines->strict, window, 0);
-    if (lines->strict_holds) kt_line_add(&lines->strict, window.x, window.low, window.high);
+    if (lines->strict_holds)
+        kt_line_add(&lines->strict, window.x, window.low, window.high);
 }
 
 /* Returns the anchor after the segment. `first` is not wild. */
@@ -135,7 +140,8 @@ static size_t make_segment(struct kt_place_fit *fit, struct kt_segment *segment,
     size_t index = first;
     for (; index < fit->anchor_count; index++) {
         struct kt_anchor *anchor = &fit->anchors[index];
-        if (anchor->wild) continue;
+        if (anchor->wild)
+            continue;
         struct window window = window_of(fit, segment, index);
         if (fits_wider(&lines.loose, window, JITTER_NS)) {
             add_window(&lines, window);
@@ -176,16 +182,19 @@ static int goes_back(const struct kt_place_fit *fit, const struct kt_segment *be
 
 static void drop(struct kt_place_fit *fit, const struct kt_segment *segment)
 {
-    for (size_t i = segment->first; i <= segment->last; i++) fit->anchors[i].skipped = 1;
+    for (size_t i = segment->first; i <= segment->last; i++)
+        fit->anchors[i].skipped = 1;
 }
 
 /* The last of the kept segments is a mistake that the one before it, if any, and the newest agree without. */
 static int in_the_way(const struct kt_place_fit *fit, size_t count, const struct kt_segment *newest)
 {
     const struct kt_segment *last = &fit->segments[count - 1];
-    if (last->anchor_count >= FEW_ANCHORS || newest->anchor_count < FEW_ANCHORS) return 0;
+    if (last->anchor_count >= FEW_ANCHORS || newest->anchor_count < FEW_ANCHORS)
+        return 0;
     double limit = count > 1 && last->anchor_count == 1 ? LONE_RATE_LIMIT : IDLE_RATE_LIMIT;
-    if (joins(fit, last, newest, limit)) return 0;
+    if (joins(fit, last, newest, limit))
+        return 0;
     return count == 1 || joins(fit, last - 1, newest, limit);
 }
 
@@ -200,7 +209,8 @@ static void settle(struct kt_place_fit *fit, const struct kt_segment *newest)
     if (count > 0 && goes_back(fit, &kept[count - 1], newest)) {
         drop(fit, newest);
     } else {
-        while (count > 0 && in_the_way(fit, count, newest)) drop(fit, &kept[--count]);
+        while (count > 0 && in_the_way(fit, count, newest))
+            drop(fit, &kept[--count]);
         kept[count++] = *newest;
     }
     fit->segment_count = count;
@@ -248,9 +258,11 @@ static int holds(const struct kt_place_fit *fit, const struct kt_segment *segmen
 {
     for (size_t i = first; i <= last; i++) {
         const struct kt_anchor *anchor = &fit->anchors[i];
-        if (anchor->wild || anchor->skipped) continue;
+        if (anchor->wild || anchor->skipped)
+            continue;
         double past_ns = segment_ns(segment, anchor->clock_ticks) - (double)anchor->wall_ns;
-        if (past_ns < anchor->low_ns - JITTER_NS || past_ns > anchor->high_ns + JITTER_NS) return 0;
+        if (past_ns < anchor->low_ns - JITTER_NS || past_ns > anchor->high_ns + JITTER_NS)
+            return 0;
     }
     return 1;
 }
@@ -264,29 +276,36 @@ static int meeting(const struct kt_place_fit *fit, const struct kt_segment *befo
     uint64_t edge = last_ticks(fit, before);
     double closing = after->ns_per_tick - before->ns_per_tick;
     double ticks = (segment_ns(before, edge) - segment_ns(after, edge)) / closing; /* from the edge */
-    if (!isfinite(ticks)) return 0;
+    if (!isfinite(ticks))
+        return 0;
     const struct kt_clock_knot *last_knot = &fit->knots[fit->knot_count - 1];
     if (ticks <= ticks_between(edge, last_knot->clock_ticks) || ticks >= ticks_between(edge, last_ticks(fit, after)))
         return 0;
     uint64_t most = last_ticks(fit, after) - edge, least = edge - last_knot->clock_ticks;
     uint64_t distance = (uint64_t)fabs(ticks);
-    *clock_ticks = ticks >= 0 ? edge + (distance < most ? distance : most) : edge - (distance < least ? distance : least);
+    *clock_ticks =
+        ticks >= 0 ? edge + (distance < most ? distance : most) : edge - (distance < least ? distance : least);
     size_t first = before->last, last = after->first;
-    while (first > before->first && fit->anchors[first].clock_ticks > *clock_ticks) first--;
-    while (last < after->last && fit->anchors[last].clock_ticks < *clock_ticks) last++;
-    return holds(fit, after, first + 1, before->last) && (last == after->first || holds(fit, before, after->first, last - 1));
+    while (first > before->first && fit->anchors[first].clock_ticks > *clock_ticks)
+        first--;
+    while (last < after->last && fit->anchors[last].clock_ticks < *clock_ticks)
+        last++;
+    return holds(fit, after, first + 1, before->last) &&
+           (last == after->first || holds(fit, before, after->first, last - 1));
 }
 
 /* How far a bridge may reach into the segments on both sides, so that a small jump does not make it much steeper or flatter
  * than they are: a jump of 10 ns between anchors 60 ns apart would falsify every duration there by a sixth. Over 1 us it is
  * 1 %, and moves no time by more than 5 ns. 0 for a jump that jitter cannot explain. */
-static double reach_ticks(const struct kt_place_fit *fit, const struct kt_segment *before, const struct kt_segment *after)
+static double reach_ticks(const struct kt_place_fit *fit, const struct kt_segment *before,
+                          const struct kt_segment *after)
 {
     uint64_t from = last_ticks(fit, before), to = first_ticks(fit, after);
     double rate = (before->ns_per_tick + after->ns_per_tick) / 2, gap_ticks = ticks_between(from, to);
     double jump_ns = fabs(segment_ns(after, to) - segment_ns(before, from) - rate * gap_ticks);
     const struct kt_anchor *edge = &fit->anchors[after->first];
-    if (!(rate > 0) || jump_ns > edge->high_ns - edge->low_ns) return 0;
+    if (!(rate > 0) || jump_ns > edge->high_ns - edge->low_ns)
+        return 0;
     return fmax(0, jump_ns / (rate * BRIDGE_RATE_ERROR) - gap_ticks) / 2;
 }
 
@@ -312,7 +331,8 @@ static void first_knot(struct kt_place_fit *fit, const struct kt_segment *segmen
 {
     /* One tick early, so that what lies before a lone first anchor runs at its rate, not at that of a bridge. */
     uint64_t ticks = first_ticks(fit, segment);
-    if (ticks > 0) ticks--;
+    if (ticks > 0)
+        ticks--;
     add_knot(fit, ticks, segment_ns(segment, ticks), segment->ns_per_tick);
 }
 
@@ -323,8 +343,10 @@ static void make_knots(struct kt_place_fit *fit)
     for (size_t i = 1; i < fit->segment_count; i++) {
         const struct kt_segment *before = &fit->segments[i - 1], *after = &fit->segments[i];
         uint64_t ticks;
-        if (meeting(fit, before, after, &ticks)) add_knot(fit, ticks, last_piece_ns(fit, ticks), after->ns_per_tick);
-        else bridge(fit, before, after);
+        if (meeting(fit, before, after, &ticks))
+            add_knot(fit, ticks, last_piece_ns(fit, ticks), after->ns_per_tick);
+        else
+            bridge(fit, before, after);
     }
 }
 

@@ -35,9 +35,9 @@ struct kt_place_fit {
     size_t anchor_count;
     struct kt_segment *segments; /* anchor_count */
     size_t segment_count;
-    struct kt_point *hulls; /* 4 * anchor_count */
+    struct kt_point *hulls;      /* 4 * anchor_count */
     struct kt_clock_knot *knots; /* 2 * anchor_count + 2; wall_ns from the fit's zero */
-    size_t knot_count; /* at least 1 */
+    size_t knot_count;           /* at least 1 */
     double uncertainty_ns;
     double line_ticks, line_ns; /* the segments laid end to end: their rate is the place's */
 };

@@ -29,8 +29,10 @@ struct bucket {
 static int compare_baselines(const void *left, const void *right)
 {
     const struct kt_baseline *a = left, *b = right;
-    if (a->begin_wall_ns != b->begin_wall_ns) return a->begin_wall_ns < b->begin_wall_ns ? -1 : 1;
-    if (a->clock_ticks != b->clock_ticks) return a->clock_ticks < b->clock_ticks ? -1 : 1;
+    if (a->begin_wall_ns != b->begin_wall_ns)
+        return a->begin_wall_ns < b->begin_wall_ns ? -1 : 1;
+    if (a->clock_ticks != b->clock_ticks)
+        return a->clock_ticks < b->clock_ticks ? -1 : 1;
     return (a->wall_ns > b->wall_ns) - (a->wall_ns < b->wall_ns);
 }
 
@@ -111,7 +113,8 @@ static size_t fill_buckets(struct kt_rate *measured, const struct kt_baseline *b
 static int one_rate(struct kt_rate_profile *out, struct kt_rate rate)
 {
     out->rates = kt_array_new(1, sizeof *out->rates);
-    if (!out->rates) return KTRACE_ERROR_MEMORY;
+    if (!out->rates)
+        return KTRACE_ERROR_MEMORY;
     out->rates[0] = rate;
     out->count = 1;
     return 0;
@@ -126,11 +129,13 @@ int kt_rate_profile_make(struct kt_rate_profile *out, struct kt_baseline *baseli
                                               .low = nominal_ns_per_tick / 2,
                                               .high = nominal_ns_per_tick * 8});
     struct kt_rate *measured = kt_array_new(count, sizeof *measured);
-    if (!measured) return KTRACE_ERROR_MEMORY;
+    if (!measured)
+        return KTRACE_ERROR_MEMORY;
     qsort(baselines, count, sizeof *baselines, compare_baselines);
     out->count = fill_buckets(measured, baselines, count, nominal_ns_per_tick);
     out->rates = kt_array_new(out->count, sizeof *out->rates);
-    if (out->rates) look_around(out->rates, measured, out->count);
+    if (out->rates)
+        look_around(out->rates, measured, out->count);
     free(measured);
     return out->rates ? 0 : KTRACE_ERROR_MEMORY;
 }
@@ -151,8 +156,10 @@ const struct kt_rate *kt_rate_at(const struct kt_rate_profile *profile, uint64_t
     size_t first = 0, end = profile->count;
     while (end - first > 1) { /* the last that began by then, or the first of all */
         size_t middle = first + (end - first) / 2;
-        if (profile->rates[middle].begin_wall_ns <= wall_ns) first = middle;
-        else end = middle;
+        if (profile->rates[middle].begin_wall_ns <= wall_ns)
+            first = middle;
+        else
+            end = middle;
     }
     return &profile->rates[first];
 }

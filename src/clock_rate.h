@@ -20,7 +20,7 @@ struct kt_rate {
 };
 
 struct kt_rate_profile {
-    size_t count; /* at least 1 */
+    size_t count;          /* at least 1 */
     struct kt_rate *rates; /* by time */
 };
 

@@ -8,7 +8,8 @@
 /* Room for `count` more bytes and the NUL. 0: memory ran out, now or before. */
 static int make_room(struct kt_string *string, size_t count)
 {
-    if (string->failed) return 0;
+    if (string->failed)
+        return 0;
     if (count >= SIZE_MAX - string->length ||
         kt_array_reserve(&string->text, &string->capacity_bytes, string->length + count + 1, 1) < 0)
         string->failed = 1;
@@ -17,15 +18,18 @@ static int make_room(struct kt_string *string, size_t count)
 
 void kt_string_append_bytes(struct kt_string *string, const void *bytes, size_t count)
 {
-    if (!make_room(string, count)) return;
-    if (count) memcpy(string->text + string->length, bytes, count);
+    if (!make_room(string, count))
+        return;
+    if (count)
+        memcpy(string->text + string->length, bytes, count);
     string->length += count;
     string->text[string->length] = '\0';
 }
 
 void kt_string_append(struct kt_string *string, const char *text)
 {
-    if (text) kt_string_append_bytes(string, text, strlen(text));
+    if (text)
+        kt_string_append_bytes(string, text, strlen(text));
 }
 
 void kt_string_append_char(struct kt_string *string, char character)
@@ -35,7 +39,8 @@ void kt_string_append_char(struct kt_string *string, char character)
 
 void kt_string_append_repeated(struct kt_string *string, char character, size_t count)
 {
-    if (!make_room(string, count)) return;
+    if (!make_room(string, count))
+        return;
     memset(string->text + string->length, character, count);
     string->length += count;
     string->text[string->length] = '\0';
@@ -74,10 +79,14 @@ static size_t lead_byte(unsigned char lead, unsigned char *low, unsigned char *h
 {
     *low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     *high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    if (lead < 0x80) return 1;
-    if (lead >= 0xC2 && lead <= 0xDF) return 2;
-    if (lead >= 0xE0 && lead <= 0xEF) return 3;
-    if (lead >= 0xF0 && lead <= 0xF4) return 4;
+    if (lead < 0x80)
+        return 1;
+    if (lead >= 0xC2 && lead <= 0xDF)
+        return 2;
+    if (lead >= 0xE0 && lead <= 0xEF)
+        return 3;
+    if (lead >= 0xF0 && lead <= 0xF4)
+        return 4;
     return 0;
 }
 
@@ -107,8 +116,10 @@ void kt_string_append_utf8(struct kt_string *string, const char *text)
     while (text && *text) {
         int valid;
         size_t length = maximal_part(text, &valid);
-        if (valid) kt_string_append_bytes(string, text, length);
-        else kt_string_append(string, REPLACEMENT);
+        if (valid)
+            kt_string_append_bytes(string, text, length);
+        else
+            kt_string_append(string, REPLACEMENT);
         text += length;
     }
 }
@@ -132,7 +143,8 @@ void kt_string_append_visible(struct kt_string *string, const char *text)
 size_t kt_utf8_columns(const char *text)
 {
     size_t columns = 0;
-    for (; *text; text++) columns += ((unsigned char)*text & 0xC0) != 0x80;
+    for (; *text; text++)
+        columns += ((unsigned char)*text & 0xC0) != 0x80;
     return columns;
 }
 
@@ -163,10 +175,14 @@ void kt_string_append_json(struct kt_string *string, const char *text)
         int valid;
         size_t length = maximal_part(text, &valid);
         const char *escape = json_escape(*text);
-        if (!valid) kt_string_append(string, REPLACEMENT);
-        else if (escape) kt_string_append(string, escape);
-        else if ((unsigned char)*text < 0x20 || *text == 0x7F) kt_string_printf(string, "\\u%04x", (unsigned char)*text);
-        else kt_string_append_bytes(string, text, length);
+        if (!valid)
+            kt_string_append(string, REPLACEMENT);
+        else if (escape)
+            kt_string_append(string, escape);
+        else if ((unsigned char)*text < 0x20 || *text == 0x7F)
+            kt_string_printf(string, "\\u%04x", (unsigned char)*text);
+        else
+            kt_string_append_bytes(string, text, length);
         text += length;
     }
     kt_string_append_char(string, '"');
@@ -181,11 +197,13 @@ void kt_string_append_json_double(struct kt_string *string, double number)
     }
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, number);
-        if (strtod(text, NULL) == number) break;
+        if (strtod(text, NULL) == number)
+            break;
     }
     /* A program may run with a locale that writes a decimal comma; JSON never does. */
     char *comma = strchr(text, ',');
-    if (comma) *comma = '.';
+    if (comma)
+        *comma = '.';
     kt_string_append(string, text);
 }
 

@@ -19,7 +19,10 @@ struct kt_string {
     size_t capacity_bytes;
     int failed; /* memory ran out; sticky */
 };
-#define KT_STRING_INIT {0, 0, 0, 0}
+#define KT_STRING_INIT \
+    { \
+        0, 0, 0, 0 \
+    }
 
 void kt_string_append(struct kt_string *string, const char *text); /* NULL appends nothing */
 void kt_string_append_bytes(struct kt_string *string, const void *bytes, size_t count);

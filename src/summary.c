@@ -18,7 +18,8 @@ struct phase_cache {
 
 static void select_kernel(struct phase_cache *cache, uint32_t kernel)
 {
-    if (cache->kernel == kernel) return;
+    if (cache->kernel == kernel)
+        return;
     memset(cache->entries, 0, sizeof cache->entries);
     cache->kernel = kernel;
 }
@@ -40,7 +41,8 @@ typedef void visit(void *context, uint32_t phase, const struct kt_event *event, 
 
 static uint64_t duration_ps(const struct kt_event *events, const struct kt_wave *wave, const struct kt_event *begin)
 {
-    if (begin->partner >= wave->event_count) return 0;
+    if (begin->partner >= wave->event_count)
+        return 0;
     const struct kt_event *end = &events[wave->first_event + begin->partner];
     return end->time_ps > begin->time_ps ? (uint64_t)end->time_ps - (uint64_t)begin->time_ps : 0;
 }
@@ -59,9 +61,11 @@ static void visit_phases(const struct ktrace_trace *trace, visit *function, void
         for (uint32_t i = 0; i < wave->event_count; i++) {
             const struct kt_event *event = &trace->events[wave->first_event + i];
             uint8_t kind = event->site->kind;
-            if (kind != KTRACE_KIND_MARK && kind != KTRACE_KIND_PUSH && kind != KTRACE_KIND_START) continue;
+            if (kind != KTRACE_KIND_MARK && kind != KTRACE_KIND_PUSH && kind != KTRACE_KIND_START)
+                continue;
             uint32_t phase = phase_of(&cache, event->site);
-            if (phase < trace->phase_count) function(context, phase, event, duration_ps(trace->events, wave, event));
+            if (phase < trace->phase_count)
+                function(context, phase, event, duration_ps(trace->events, wave, event));
         }
     }
 }
@@ -70,8 +74,10 @@ static void count_event(void *context, uint32_t phase, const struct kt_event *ev
 {
     struct ktrace_phase_info *info = &((struct ktrace_phase_info *)context)[phase];
     (void)duration;
-    if (event->site->kind == KTRACE_KIND_MARK || is_closed(event)) info->count++;
-    else info->unclosed++;
+    if (event->site->kind == KTRACE_KIND_MARK || is_closed(event))
+        info->count++;
+    else
+        info->unclosed++;
 }
 
 struct collection {
@@ -94,15 +100,20 @@ static void radix_sort(uint64_t *values, uint64_t *scratch, size_t count)
     uint64_t *from = values, *to = scratch;
     for (unsigned shift = 0; shift < 64; shift += 8) {
         size_t starts[257] = {0};
-        for (size_t i = 0; i < count; i++) starts[(from[i] >> shift & 0xFF) + 1]++;
-        if (starts[(from[0] >> shift & 0xFF) + 1] == count) continue;
-        for (size_t i = 1; i < 257; i++) starts[i] += starts[i - 1];
-        for (size_t i = 0; i < count; i++) to[starts[from[i] >> shift & 0xFF]++] = from[i];
+        for (size_t i = 0; i < count; i++)
+            starts[(from[i] >> shift & 0xFF) + 1]++;
+        if (starts[(from[0] >> shift & 0xFF) + 1] == count)
+            continue;
+        for (size_t i = 1; i < 257; i++)
+            starts[i] += starts[i - 1];
+        for (size_t i = 0; i < count; i++)
+            to[starts[from[i] >> shift & 0xFF]++] = from[i];
         uint64_t *swap = from;
         from = to;
         to = swap;
     }
-    if (from != values) memcpy(values, from, count * sizeof *values);
+    if (from != values)
+        memcpy(values, from, count * sizeof *values);
 }
 
 /* Nearest rank: the smallest value that `percent` of all values do not exceed. */
@@ -116,7 +127,8 @@ static double total_ns(const uint64_t *durations_ps, uint64_t count)
 {
     uint64_t whole_ns = 0, rest_ps = 0; /* apart, so that the sum is exact for 584 years */
     for (uint64_t i = 0; i < count; i++) {
-        if (__builtin_add_overflow(whole_ns, durations_ps[i] / 1000, &whole_ns)) return (double)UINT64_MAX;
+        if (__builtin_add_overflow(whole_ns, durations_ps[i] / 1000, &whole_ns))
+            return (double)UINT64_MAX;
         rest_ps += durations_ps[i] % 1000;
     }
     return (double)whole_ns + (double)rest_ps / 1000;
@@ -156,12 +168,14 @@ static int describe_all(struct ktrace_trace *trace)
 {
     uint64_t total = 0, largest = 0;
     struct collection collection = {NULL, kt_array_new(trace->phase_count, sizeof *collection.next)};
-    if (!collection.next) return KTRACE_ERROR_MEMORY;
+    if (!collection.next)
+        return KTRACE_ERROR_MEMORY;
     for (uint32_t i = 0; i < trace->phase_count; i++) {
         uint64_t count = has_durations(&trace->statistics[i]) ? trace->statistics[i].count : 0;
         collection.next[i] = total;
         total += count;
-        if (count > largest) largest = count;
+        if (count > largest)
+            largest = count;
     }
     collection.durations_ps = kt_array_new((size_t)total, sizeof *collection.durations_ps);
     uint64_t *scratch = kt_array_new((size_t)largest, sizeof *scratch);
@@ -170,7 +184,8 @@ static int describe_all(struct ktrace_trace *trace)
         visit_phases(trace, collect_duration, &collection);
         for (uint32_t i = 0; i < trace->phase_count; i++) {
             struct ktrace_phase_info *info = &trace->statistics[i]; /* next is behind its durations now */
-            if (has_durations(info)) describe(info, collection.durations_ps + collection.next[i] - info->count, scratch);
+            if (has_durations(info))
+                describe(info, collection.durations_ps + collection.next[i] - info->count, scratch);
         }
     }
     free(scratch);
@@ -182,7 +197,8 @@ static int describe_all(struct ktrace_trace *trace)
 int kt_summarize(struct ktrace_trace *trace)
 {
     trace->statistics = kt_array_new(trace->phase_count, sizeof *trace->statistics);
-    if (!trace->statistics) return KTRACE_ERROR_MEMORY;
+    if (!trace->statistics)
+        return KTRACE_ERROR_MEMORY;
     start_statistics(trace);
     return describe_all(trace);
 }
@@ -196,10 +212,12 @@ uint64_t ktrace_trace_phase_count(const struct ktrace_trace *trace)
 
 int ktrace_trace_phase(struct ktrace_phase_info *out, const struct ktrace_trace *trace, uint64_t index)
 {
-    if (!out || !trace) return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_phase: an argument is NULL");
+    if (!out || !trace)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_phase: an argument is NULL");
     size_t size = out->struct_size, known = sizeof *out;
     if (size < sizeof out->struct_size)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_phase: set struct_size to sizeof(struct ktrace_phase_info)");
+        return kt_fail(KTRACE_ERROR_ARGUMENT,
+                       "ktrace_trace_phase: set struct_size to sizeof(struct ktrace_phase_info)");
     if (index >= trace->phase_count)
         return kt_fail(KTRACE_ERROR_NOT_FOUND, "there is no phase %llu: the trace has %u", (unsigned long long)index,
                        (unsigned)trace->phase_count);

@@ -140,7 +140,8 @@ static int append_all(struct json *json, const struct ktrace_trace *trace)
     open(json, '{');
     key(json, "info");
     open(json, '{');
-    if (status == 0) append_info(json, &info);
+    if (status == 0)
+        append_info(json, &info);
     close(json, '}');
     string(json, "warning", ktrace_trace_warning(trace));
     key(json, "launches");
@@ -170,11 +171,13 @@ static int append_all(struct json *json, const struct ktrace_trace *trace)
 
 int ktrace_trace_summary_json(char **out, const struct ktrace_trace *trace)
 {
-    if (!out || !trace) return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_summary_json: an argument is NULL");
+    if (!out || !trace)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_summary_json: an argument is NULL");
     struct kt_string text = KT_STRING_INIT;
     struct json json = {.text = &text};
     int status = append_all(&json, trace);
-    if (status == 0) return kt_string_take(out, &text);
+    if (status == 0)
+        return kt_string_take(out, &text);
     kt_string_destroy(&text);
     return status;
 }

@@ -17,7 +17,8 @@ static const char *grouped(char cell[CELL_BYTES], uint64_t number)
     char digits[24];
     size_t length = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, number), used = 0;
     for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0) cell[used++] = ',';
+        if (i > 0 && (length - i) % 3 == 0)
+            cell[used++] = ',';
         cell[used++] = digits[i];
     }
     cell[used] = '\0';
@@ -31,7 +32,8 @@ static const char *duration(char cell[CELL_BYTES], double ns)
         const char *name;
     } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
     size_t unit = 0;
-    while (unit < 3 && fabs(ns) < units[unit].ns * 0.99995) unit++; /* 999.96 ns is shown as 1.00 us */
+    while (unit < 3 && fabs(ns) < units[unit].ns * 0.99995)
+        unit++; /* 999.96 ns is shown as 1.00 us */
     double value = ns / units[unit].ns;
     snprintf(cell, CELL_BYTES, "%.*f %s", fabs(value) < 99.995 ? 2 : 1, value, units[unit].name);
     return cell;
@@ -57,25 +59,30 @@ static void label(struct kt_string *text, const char *name)
 static void append_clock(struct kt_string *text, const struct ktrace_trace_info *info)
 {
     label(text, "clock");
-    if (info->clock_hz > 0) kt_string_printf(text, "%.2f MHz, ", info->clock_hz / 1e6);
-    if (info->waves == 0) kt_string_append(text, "no anchors\n");
+    if (info->clock_hz > 0)
+        kt_string_printf(text, "%.2f MHz, ", info->clock_hz / 1e6);
+    if (info->waves == 0)
+        kt_string_append(text, "no anchors\n");
     else if (info->clock_residual_ns > 0)
         kt_string_printf(text, "anchors up to %.1f ns from the fit\n", info->clock_residual_ns);
-    else kt_string_append(text, "fits all anchors\n");
+    else
+        kt_string_append(text, "fits all anchors\n");
 }
 
 static void append_head(struct kt_string *text, const struct ktrace_trace *trace, const struct ktrace_trace_info *info)
 {
     char cell[CELL_BYTES];
     uint64_t launched = 0;
-    for (uint64_t i = 0; i < trace->launch_count; i++) launched += trace->launches[i].waves_launched;
+    for (uint64_t i = 0; i < trace->launch_count; i++)
+        launched += trace->launches[i].waves_launched;
     label(text, "trace");
     kt_string_append_visible(text, info->name);
     kt_string_append(text, "\n");
     label(text, "device");
     kt_string_append_visible(text, info->device);
     const char *place = info->arch == KTRACE_ARCH_NVIDIA ? "SM" : info->arch == KTRACE_ARCH_AMDGCN ? "XCD" : "place";
-    if (info->places) kt_string_printf(text, ", %" PRIu32 " %s%s", info->places, place, plural(info->places));
+    if (info->places)
+        kt_string_printf(text, ", %" PRIu32 " %s%s", info->places, place, plural(info->places));
     kt_string_append(text, "\n");
     label(text, "duration");
     kt_string_printf(text, "%s\n", duration(cell, (double)info->duration_ps / 1000));
@@ -99,7 +106,7 @@ static const char *const titles[COLUMNS] = {"phase", "kind", "count", "total", "
                                             "p50",   "p90",  "p99",   "max",   "unclosed"};
 
 struct row {
-    char *name; /* as a terminal may see it; owned */
+    char *name;                      /* as a terminal may see it; owned */
     char cells[COLUMNS][CELL_BYTES]; /* NAME is not used */
 };
 
@@ -108,14 +115,18 @@ static int fill_row(struct row *row, const struct ktrace_phase_info *phase)
     struct kt_string name = KT_STRING_INIT;
     kt_string_append_visible(&name, phase->name);
     int status = kt_string_take(&row->name, &name);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     snprintf(row->cells[KIND], CELL_BYTES, "%s", kind_name(phase->kind));
     grouped(row->cells[COUNT], phase->count);
-    if (phase->unclosed) grouped(row->cells[UNCLOSED], phase->unclosed);
-    if (phase->kind == KTRACE_KIND_MARK || phase->count == 0) return 0;
+    if (phase->unclosed)
+        grouped(row->cells[UNCLOSED], phase->unclosed);
+    if (phase->kind == KTRACE_KIND_MARK || phase->count == 0)
+        return 0;
     const double values[] = {phase->total_ns, phase->mean_ns, phase->min_ns, phase->p50_ns,
                              phase->p90_ns,   phase->p99_ns,  phase->max_ns};
-    for (int column = TOTAL; column <= MAX; column++) duration(row->cells[column], values[column - TOTAL]);
+    for (int column = TOTAL; column <= MAX; column++)
+        duration(row->cells[column], values[column - TOTAL]);
     return 0;
 }
 
@@ -139,7 +150,8 @@ static void append_cell(struct kt_string *text, const char *cell, int column, si
 
 static void end_line(struct kt_string *text)
 {
-    while (!text->failed && text->length > 0 && text->text[text->length - 1] == ' ') text->length--;
+    while (!text->failed && text->length > 0 && text->text[text->length - 1] == ' ')
+        text->length--;
     kt_string_append_char(text, '\n');
 }
 
@@ -150,18 +162,22 @@ static void append_table(struct kt_string *text, const struct row *rows, size_t 
         size_t widest = 0;
         for (size_t i = 0; i < count; i++) {
             size_t columns = kt_utf8_columns(cell_of(&rows[i], column));
-            if (columns > widest) widest = columns;
+            if (columns > widest)
+                widest = columns;
         }
         size_t title = strlen(titles[column]);
         widths[column] = widest == 0 ? 0 : widest > title ? widest : title; /* an empty column is left out */
     }
-    if (widths[NAME] == 0) widths[NAME] = strlen(titles[NAME]);
+    if (widths[NAME] == 0)
+        widths[NAME] = strlen(titles[NAME]);
     for (int column = 0; column < COLUMNS; column++)
-        if (widths[column]) append_cell(text, titles[column], column, widths[column]);
+        if (widths[column])
+            append_cell(text, titles[column], column, widths[column]);
     end_line(text);
     for (size_t i = 0; i < count; i++) {
         for (int column = 0; column < COLUMNS; column++)
-            if (widths[column]) append_cell(text, cell_of(&rows[i], column), column, widths[column]);
+            if (widths[column])
+                append_cell(text, cell_of(&rows[i], column), column, widths[column]);
         end_line(text);
     }
 }
@@ -172,7 +188,8 @@ static void append_kernel_head(struct kt_string *text, const struct ktrace_trace
     char cell[CELL_BYTES];
     for (uint64_t i = 0; i < trace->launch_count; i++) {
         const struct kt_launch *launch = &trace->launches[i];
-        if (launch->kernel != kernel) continue;
+        if (launch->kernel != kernel)
+            continue;
         launches++;
         waves += launch->wave_count;
         launched += launch->waves_launched;
@@ -191,21 +208,26 @@ static int append_kernel(struct kt_string *text, const struct ktrace_trace *trac
     size_t count = 0;
     int status = 0;
     struct row *rows = kt_array_new_zeroed(trace->phase_count, sizeof *rows);
-    if (!rows) return KTRACE_ERROR_MEMORY;
+    if (!rows)
+        return KTRACE_ERROR_MEMORY;
     for (uint32_t i = 0; status == 0 && i < trace->phase_count; i++)
-        if (trace->phases[i].kernel == kernel) status = fill_row(&rows[count++], &trace->statistics[i]);
+        if (trace->phases[i].kernel == kernel)
+            status = fill_row(&rows[count++], &trace->statistics[i]);
     if (status == 0) {
         append_kernel_head(text, trace, kernel);
-        if (count > 0) append_table(text, rows, count);
+        if (count > 0)
+            append_table(text, rows, count);
     }
-    for (size_t i = 0; i < count; i++) free(rows[i].name);
+    for (size_t i = 0; i < count; i++)
+        free(rows[i].name);
     free(rows);
     return status;
 }
 
 /* ---- What is missing ----------------------------------------------------------------------------------------------- */
 
-static void append_losses(struct kt_string *text, const struct ktrace_trace *trace, const struct ktrace_trace_info *info)
+static void append_losses(struct kt_string *text, const struct ktrace_trace *trace,
+                          const struct ktrace_trace_info *info)
 {
     const struct {
         uint64_t count;
@@ -224,11 +246,13 @@ static void append_losses(struct kt_string *text, const struct ktrace_trace *tra
     size_t width = 0;
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
         size_t length = losses[i].count ? strlen(grouped(cell, losses[i].count)) : 0;
-        if (length > width) width = length;
+        if (length > width)
+            width = length;
     }
     /* The trace's own warning repeats the counts; the snapshot's says why it is empty. */
     const char *warning = trace->snapshot->warning ? trace->snapshot->warning : "";
-    if (width > 0 || *warning) kt_string_append(text, "\nnot whole\n");
+    if (width > 0 || *warning)
+        kt_string_append(text, "\nnot whole\n");
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         if (losses[i].count)
             kt_string_printf(text, "  %*s %s\n", (int)width, grouped(cell, losses[i].count), losses[i].what);
@@ -241,15 +265,19 @@ static void append_losses(struct kt_string *text, const struct ktrace_trace *tra
 
 int ktrace_trace_summary_text(char **out, const struct ktrace_trace *trace)
 {
-    if (!out || !trace) return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_summary_text: an argument is NULL");
+    if (!out || !trace)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_summary_text: an argument is NULL");
     struct kt_string text = KT_STRING_INIT;
     struct ktrace_trace_info info = {.struct_size = sizeof info};
     int status = ktrace_trace_info(&info, trace);
-    if (status == 0) append_head(&text, trace, &info);
+    if (status == 0)
+        append_head(&text, trace, &info);
     for (uint32_t kernel = 0; status == 0 && kernel < trace->kernel_count; kernel++)
         status = append_kernel(&text, trace, kernel);
-    if (status == 0) append_losses(&text, trace, &info);
-    if (status == 0) return kt_string_take(out, &text);
+    if (status == 0)
+        append_losses(&text, trace, &info);
+    if (status == 0)
+        return kt_string_take(out, &text);
     kt_string_destroy(&text);
     return status;
 }

@@ -41,7 +41,8 @@ static void grows(void **state)
 {
     (void)state;
     struct kt_string string = KT_STRING_INIT;
-    for (int i = 0; i < 20000; i++) kt_string_printf(&string, "%05d", i);
+    for (int i = 0; i < 20000; i++)
+        kt_string_printf(&string, "%05d", i);
     assert_int_equal(string.length, 100000);
     for (int i = 0; i < 20000; i++) {
         char expected[16];
@@ -131,7 +132,7 @@ static void utf8_repair(void **state)
     } cases[] = {
         {"plain \xC3\xA9 \xF0\x9F\x9A\x80", "plain \xC3\xA9 \xF0\x9F\x9A\x80"},
         {"a\xFFz", "a" R "z"},
-        {"\xE2\x82", R},         /* a part of one character is one replacement */
+        {"\xE2\x82", R}, /* a part of one character is one replacement */
         {"\xE2\x82z", R "z"},
         {"\xF0\x9F\x9Az", R "z"},
         {"\xE0\x80\x80", R R R}, /* no part of any character: one each, as Unicode recommends */
@@ -219,9 +220,9 @@ static void json_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(appends),      cmocka_unit_test(grows),       cmocka_unit_test(takes),
+        cmocka_unit_test(appends),        cmocka_unit_test(grows),        cmocka_unit_test(takes),
         cmocka_unit_test(failure_sticks), cmocka_unit_test(utf8_lengths), cmocka_unit_test(utf8_repair),
-        cmocka_unit_test(visible),      cmocka_unit_test(json_strings), cmocka_unit_test(json_random_bytes),
+        cmocka_unit_test(visible),        cmocka_unit_test(json_strings), cmocka_unit_test(json_random_bytes),
         cmocka_unit_test(json_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,8 @@ static struct kt_site *find_site(struct ktrace_trace *trace, const char *name)
     for (uint64_t m = 0; m < trace->snapshot->module_count; m++) {
         struct kt_module *module = &trace->snapshot->modules[m];
         for (uint32_t i = 0; i < module->site_count; i++)
-            if (strcmp(module->sites[i].name, name) == 0) return &module->sites[i];
+            if (strcmp(module->sites[i].name, name) == 0)
+                return &module->sites[i];
     }
     fail_msg("no site %s", name);
     return NULL;
@@ -38,7 +39,8 @@ static struct ktrace_phase_info phase_named(const struct ktrace_trace *trace, co
     struct ktrace_phase_info info = {.struct_size = sizeof info};
     for (uint64_t i = 0; i < ktrace_trace_phase_count(trace); i++) {
         assert_int_equal(ktrace_trace_phase(&info, trace, i), 0);
-        if (strcmp(info.name, name) == 0) return info;
+        if (strcmp(info.name, name) == 0)
+            return info;
     }
     fail_msg("no phase %s", name);
     return info;
@@ -87,14 +89,16 @@ static int compare_u64(const void *left, const void *right)
 static double nearest_rank_ns(const uint64_t *sorted, uint32_t count, uint32_t percent)
 {
     for (uint32_t i = 0; i < count; i++)
-        if ((uint64_t)(i + 1) * 100 >= (uint64_t)count * percent) return (double)sorted[i] / 1000;
+        if ((uint64_t)(i + 1) * 100 >= (uint64_t)count * percent)
+            return (double)sorted[i] / 1000;
     return NAN;
 }
 
 static void assert_statistics(const struct ktrace_phase_info *info, uint64_t *durations_ps, uint32_t count)
 {
     double total_ps = 0;
-    for (uint32_t i = 0; i < count; i++) total_ps += (double)durations_ps[i];
+    for (uint32_t i = 0; i < count; i++)
+        total_ps += (double)durations_ps[i];
     qsort(durations_ps, count, sizeof *durations_ps, compare_u64);
     assert_int_equal(info->count, count);
     assert_int_equal(info->unclosed, 0);
@@ -114,7 +118,8 @@ static void known_statistics(void **state)
     (void)state;
     uint64_t durations_ps[200];
     struct ktrace_trace *trace = trace_of_ranges(200);
-    for (uint32_t i = 0; i < 200; i++) durations_ps[i] = 1000 * (200 - i); /* 1 to 200 ns, falling */
+    for (uint32_t i = 0; i < 200; i++)
+        durations_ps[i] = 1000 * (200 - i); /* 1 to 200 ns, falling */
     set_durations(trace, durations_ps, 200);
     struct ktrace_phase_info work = phase_named(trace, "work"), point = phase_named(trace, "point");
     assert_string_equal(work.kernel, "kernel");
@@ -160,8 +165,10 @@ static void counts_everything(void **state)
         const struct kt_event *event = &trace->events[i];
         int begin = event->site->kind == KTRACE_KIND_PUSH || event->site->kind == KTRACE_KIND_START;
         marks += event->site->kind == KTRACE_KIND_MARK;
-        if (begin && (event->flags & KT_EVENT_UNCLOSED)) unclosed++;
-        else if (begin) closed++;
+        if (begin && (event->flags & KT_EVENT_UNCLOSED))
+            unclosed++;
+        else if (begin)
+            closed++;
     }
     for (uint64_t i = 0; i < ktrace_trace_phase_count(trace); i++) {
         struct ktrace_phase_info info = {.struct_size = sizeof info};
@@ -169,7 +176,8 @@ static void counts_everything(void **state)
         assert_true(info.count + info.unclosed > 0);
         counted += info.count;
         counted_unclosed += info.unclosed;
-        if (info.kind == KTRACE_KIND_MARK || info.count == 0) continue;
+        if (info.kind == KTRACE_KIND_MARK || info.count == 0)
+            continue;
         assert_true(info.min_ns <= info.p50_ns && info.p50_ns <= info.p90_ns);
         assert_true(info.p90_ns <= info.p99_ns && info.p99_ns <= info.max_ns);
         assert_true(info.min_ns <= info.mean_ns && info.mean_ns <= info.max_ns);
@@ -194,7 +202,8 @@ static void phase_sizes_and_errors(void **state)
     assert_int_equal(ktrace_trace_phase(&larger.info, trace, 0), 0);
     assert_int_equal(larger.info.struct_size, sizeof larger);
     assert_string_equal(larger.info.name, "work");
-    for (size_t i = 0; i < sizeof larger.newer; i++) assert_int_equal(larger.newer[i], 0);
+    for (size_t i = 0; i < sizeof larger.newer; i++)
+        assert_int_equal(larger.newer[i], 0);
 
     struct ktrace_phase_info shorter;
     memset(&shorter, 0xAA, sizeof shorter);
@@ -221,12 +230,14 @@ static char *text_of(const struct ktrace_trace *trace)
 
 static void assert_has(const char *text, const char *part)
 {
-    if (!strstr(text, part)) fail_msg("\"%s\" is not in:\n%s", part, text);
+    if (!strstr(text, part))
+        fail_msg("\"%s\" is not in:\n%s", part, text);
 }
 
 static void assert_has_not(const char *text, const char *part)
 {
-    if (strstr(text, part)) fail_msg("\"%s\" is in:\n%s", part, text);
+    if (strstr(text, part))
+        fail_msg("\"%s\" is in:\n%s", part, text);
 }
 
 static void text_of_known_trace(void **state)
@@ -252,8 +263,9 @@ static void text_names_losses(void **state)
 {
     (void)state;
     struct ktrace_trace *trace = trace_of_ranges(3);
-    uint64_t *counters[] = {&trace->snapshot->waves_dropped, &trace->snapshot->waves_filtered, &trace->waves_unfinished,
-                            &trace->slots_lost,              &trace->ranges_unclosed,          &trace->ends_unmatched,
+    uint64_t *counters[] = {&trace->snapshot->waves_dropped, &trace->snapshot->waves_filtered,
+                            &trace->waves_unfinished,        &trace->slots_lost,
+                            &trace->ranges_unclosed,         &trace->ends_unmatched,
                             &trace->slots_corrupt,           &trace->clocks_ambiguous};
     const char *names[] = {"waves dropped",   "waves filtered", "waves unfinished", "slots lost",
                            "ranges unclosed", "ends unmatched", "slots corrupt",    "ambiguous clocks"};
@@ -261,11 +273,14 @@ static void text_names_losses(void **state)
         *counters[i] = 1234567 + i;
         char *text = text_of(trace), number[32];
         snprintf(number, sizeof number, "  1,234,56%zu ", 7 + i);
-        if (i < 3) assert_has(text, number);
+        if (i < 3)
+            assert_has(text, number);
         assert_has(text, "not whole\n");
         for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
-            if (j == i) assert_has(text, names[j]);
-            else assert_has_not(text, names[j]);
+            if (j == i)
+                assert_has(text, names[j]);
+            else
+                assert_has_not(text, names[j]);
         }
         free(text);
         *counters[i] = 0;
@@ -348,8 +363,10 @@ static const char *read_value(const char *at)
 {
     char *end;
     at = skip_space(at);
-    if (*at == '"') return read_string(at);
-    if (strncmp(at, "null", 4) == 0) return at + 4;
+    if (*at == '"')
+        return read_string(at);
+    if (strncmp(at, "null", 4) == 0)
+        return at + 4;
     if (*at != '{' && *at != '[') {
         strtod(at, &end);
         assert_true(end > at);
@@ -357,14 +374,16 @@ static const char *read_value(const char *at)
     }
     char closing = *at == '{' ? '}' : ']';
     at = skip_space(at + 1);
-    if (*at == closing) return at + 1;
+    if (*at == closing)
+        return at + 1;
     for (;; at++) {
         if (closing == '}') {
             at = skip_space(read_string(skip_space(at)));
             assert_int_equal(*at++, ':');
         }
         at = skip_space(read_value(at));
-        if (*at == closing) return at + 1;
+        if (*at == closing)
+            return at + 1;
         assert_int_equal(*at, ',');
     }
 }
@@ -383,12 +402,14 @@ static void json_is_whole(void **state)
     struct ktrace_trace *trace = trace_of(build_example(3, 4, 5));
     trace->snapshot->waves_dropped = UINT64_C(18446744073709551615);
     char *json = json_of(trace);
-    const char *keys[] = {"info", "name", "device", "arch", "places", "origin_ns", "duration_ps", "launches", "waves",
-                          "events", "waves_dropped", "waves_filtered", "waves_unfinished", "slots_lost",
-                          "ranges_unclosed", "ends_unmatched", "slots_corrupt", "clocks_ambiguous", "clock_hz",
-                          "clock_residual_ns", "warning", "kernel", "grid_id", "occurrence", "grid", "block", "begin_ps",
-                          "end_ps", "waves_launched", "phases", "kind", "count", "unclosed", "total_ns", "mean_ns",
-                          "min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns"};
+    const char *keys[] = {"info",           "name",           "device",           "arch",           "places",
+                          "origin_ns",      "duration_ps",    "launches",         "waves",          "events",
+                          "waves_dropped",  "waves_filtered", "waves_unfinished", "slots_lost",     "ranges_unclosed",
+                          "ends_unmatched", "slots_corrupt",  "clocks_ambiguous", "clock_hz",       "clock_residual_ns",
+                          "warning",        "kernel",         "grid_id",          "occurrence",     "grid",
+                          "block",          "begin_ps",       "end_ps",           "waves_launched", "phases",
+                          "kind",           "count",          "unclosed",         "total_ns",       "mean_ns",
+                          "min_ns",         "p50_ns",         "p90_ns",           "p99_ns",         "max_ns"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         char quoted[64];
         snprintf(quoted, sizeof quoted, "\"%s\": ", keys[i]);
