@@ -300,7 +300,7 @@ static int decode_ring(struct run *out, struct kt_decoded_wave *wave, const stru
 {
     const struct ktrace_wave_header *header = &decoder->snapshot->waves[ring->wave];
     uint64_t recorded = header->final_count_bytes[ring->lane] / 8 - 1;
-    struct walk walk = {.slots = decoder->snapshot->slots + ring->first_slot,
+    struct walk walk = {.slots = ring->slot_count ? decoder->snapshot->slots + ring->first_slot : NULL,
                         .mask = 0xFFFFFFFF,
                         .count = ring->slot_count,
                         .control_offset = header->control_offset,

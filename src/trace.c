@@ -59,8 +59,9 @@ static int make_wave(struct maker *maker, struct kt_wave *wave)
     uint32_t kernel = trace->launches[wave->launch].kernel;
     struct kt_decoded_wave decoded;
     struct kt_paired_wave paired;
-    int status = kt_decode_wave(&decoded, events, &maker->decoder, trace, wave->snapshot_wave,
-                                trace->snapshot->rings + first_ring[0], first_ring[1] - first_ring[0]);
+    size_t ring_count = first_ring[1] - first_ring[0];
+    const struct kt_ring *rings = ring_count ? trace->snapshot->rings + first_ring[0] : NULL;
+    int status = kt_decode_wave(&decoded, events, &maker->decoder, trace, wave->snapshot_wave, rings, ring_count);
     if (status == 0)
         status =
             kt_pair_wave(&paired, &maker->pairer, events, maker->decoder.tokens, decoded.event_count, maker->sites);
