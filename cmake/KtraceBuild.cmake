@@ -16,20 +16,6 @@ if(KTRACE_FUZZ)
     target_compile_options(ktrace_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# ktrace_existing(OUT file...): those of the files that exist.
-function(ktrace_existing out)
-    set(found "")
-    foreach(file IN LISTS ARGN)
-        if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
-            list(APPEND found "${file}")
-        else()
-            message(STATUS "not there yet: ${file}")
-        endif()
-        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
-    endforeach()
-    set(${out} "${found}" PARENT_SCOPE)
-endfunction()
-
 # ktrace_check_listed(folder file...): say which sources in `folder` and below (the command's own apart) are not listed.
 function(ktrace_check_listed folder)
     file(GLOB_RECURSE all RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "${folder}/*.c")

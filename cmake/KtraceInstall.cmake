@@ -7,10 +7,8 @@ set(KTRACE_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/ktrace")
 install(TARGETS ktrace ktrace_static EXPORT ktrace
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-if(TARGET ktrace_command)
-    set_target_properties(ktrace_command PROPERTIES EXPORT_NAME command)
-    install(TARGETS ktrace_command EXPORT ktrace RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-endif()
+set_target_properties(ktrace_command PROPERTIES EXPORT_NAME command)
+install(TARGETS ktrace_command EXPORT ktrace RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(DIRECTORY include/ktrace DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(EXPORT ktrace NAMESPACE ktrace:: FILE ktraceTargets.cmake DESTINATION "${KTRACE_CMAKE_DIR}")
 
@@ -27,5 +25,5 @@ configure_file(cmake/ktrace.pc.in ktrace.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/ktrace.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
 install(FILES tests/data/h200/gemm.ktrace DESTINATION "${CMAKE_INSTALL_DATADIR}/ktrace" RENAME demo.ktrace OPTIONAL)
-install(FILES README.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(FILES README.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
