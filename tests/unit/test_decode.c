@@ -534,6 +534,31 @@ static void slots_of_an_unknown_module_are_corrupt(void **state)
     }
 }
 
+/* Modules have sites of their own, and a slot is read with its wave's module only. */
+static void sites_belong_to_their_module(void **state)
+{
+    (void)state;
+    struct build *build = build_begin(16, 4);
+    struct sites sites = add_sites(build);
+    uint32_t other = build_module(build, 0xFFC0);
+    uint32_t kernel = build_site(build, other, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "other");
+    uint32_t mark = build_site(build, other, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "other mark");
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t wave = build_wave(
+            build,
+            &(struct build_wave){.kernel = i % 2 ? kernel : sites.kernel, .grid_id = i, .start_clock = 1000 * i});
+        build_event(build, wave, 0, 1000 * i + 100, i % 2 ? mark : sites.mark);
+        build_event(build, wave, 0, 1000 * i + 200, sites.push); /* there is none in the other module */
+        build_end(build, wave, 1000 * i + 300);
+    }
+    struct ktrace_trace *trace = decode(build);
+    assert_int_equal(trace->event_count, 6);
+    assert_int_equal(trace->slots_corrupt, 2);
+    assert_string_equal(event_of(trace, 1, 0).name, "other mark");
+    assert_string_equal(event_of(trace, 2, 0).name, "mark");
+    ktrace_trace_destroy(trace);
+}
+
 static struct ktrace_slot random_slot(const struct build *build, const struct sites *sites, uint32_t place)
 {
     const uint32_t *all = &sites->kernel;
@@ -679,6 +704,7 @@ int main(void)
         cmocka_unit_test(a_last_event_without_its_followers_is_corrupt),
         cmocka_unit_test(a_kernel_site_is_no_event),
         cmocka_unit_test(slots_of_an_unknown_module_are_corrupt),
+        cmocka_unit_test(sites_belong_to_their_module),
         cmocka_unit_test(garbage_never_harms),
         cmocka_unit_test(bad_headers_are_refused),
         cmocka_unit_test(bad_rings_are_refused),

@@ -103,6 +103,8 @@ static void every_part_of_the_identity_counts(void **state)
     finished_wave(build, &other, 10);
     struct ktrace_trace *trace = trace_from(build_finish(build));
     assert_int_equal(trace->launch_count, 6);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(trace->launches[i].occurrence, 0);
     assert_int_equal(trace->kernel_count, 2); /* equal names are one kernel */
     ktrace_trace_destroy(trace);
 }

@@ -415,6 +415,32 @@ static void tokens_survive_a_clock_wrap(void **state)
     ktrace_trace_destroy(trace);
 }
 
+/* Nothing of a wave reaches the next: neither its open ranges nor its tracks. */
+static void waves_are_independent(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    at(&s, 0, s.t);
+    at(&s, 0, s.t);
+    at(&s, 0, s.a);
+    build_end(s.build, s.wave, s.clock + 100);
+    s.wave = build_wave(s.build, &(struct build_wave){.kernel = s.kernel, .grid_id = 1, .start_clock = s.clock});
+    uint32_t token = at(&s, 0, s.t);
+    stop(&s, 0, token, ALL);
+    stop(&s, 0, token, ALL);
+    at(&s, 0, s.pop);
+    struct ktrace_trace *trace = finish(&s);
+    const struct kt_event *events = trace->events + trace->waves[1].first_event;
+    assert_int_equal(events[0].partner, 1);
+    assert_int_equal(events[0].track, 1);
+    assert_int_equal(events[2].partner, KT_NONE);
+    assert_int_equal(events[3].partner, KT_NONE);
+    assert_int_equal(trace->waves[0].track_count, 2);
+    assert_int_equal(trace->waves[1].track_count, 1);
+    counts(trace, 3, 2);
+    ktrace_trace_destroy(trace);
+}
+
 /* ---- Tracks ----------------------------------------------------------------------------------------------------- */
 
 static void overlapping_token_ranges_take_the_first_free_track(void **state)
@@ -550,6 +576,7 @@ int main(void)
         cmocka_unit_test(the_latest_of_several_lanes_is_taken),
         cmocka_unit_test(inactive_tokens_match_nothing),
         cmocka_unit_test(tokens_survive_a_clock_wrap),
+        cmocka_unit_test(waves_are_independent),
         cmocka_unit_test(overlapping_token_ranges_take_the_first_free_track),
         cmocka_unit_test(ranges_that_touch_share_a_track),
         cmocka_unit_test(an_unclosed_range_holds_what_comes_behind_it),
