@@ -182,8 +182,10 @@ COST_KERNEL(iket_unbounded, UNBOUNDED_SETUP, IKET_UNBOUNDED)
 #define PROTON(n) \
     uint32_t t##n; \
     asm volatile("mov.u32 %0, %%clock;" : "=r"(t##n)); \
-    if (first) \
-        asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(ring_base + (count & 511)), "r"(t##n), "r"(n) : "memory"); \
+    asm volatile("{ .reg .pred q; setp.ne.u32 q, %3, 0; @q st.shared.v2.u32 [%0], {%1, %2}; }" ::"r"(ring_base + \
+                                                                                                     (count & 511)), \
+                 "r"(t##n), "r"(n), "r"((uint32_t)first) \
+                 : "memory"); \
     count += 8
 COST_KERNEL(proton, PROTON_SETUP, PROTON)
 

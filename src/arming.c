@@ -7,12 +7,12 @@
 #include "modules.h"
 
 /* What the module was compiled with stays: the host writes behind it. */
-#define HOST_PART offsetof(struct ktrace_control, enabled)
+#define HOST_PART offsetof(struct ktrace_control, mode)
 
-static int write_control(struct kt_arming *arming, const struct kt_armed_module *armed, uint32_t enabled)
+static int write_control(struct kt_arming *arming, const struct kt_armed_module *armed, uint32_t mode)
 {
     struct ktrace_control control = arming->control;
-    control.enabled = enabled;
+    control.mode = mode;
     control.module = armed->module.number;
     return arming->backend->ops->to_device(arming->backend, armed->control + HOST_PART,
                                            (const unsigned char *)&control + HOST_PART, sizeof control - HOST_PART);
@@ -60,7 +60,7 @@ int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entr
     struct kt_armed_module armed = {.control = control, .entry = entry};
     status = kt_module_read(&armed.module, arming->backend, control, arming->count + 1);
     if (status < 0) return status;
-    status = write_control(arming, &armed, 1);
+    status = write_control(arming, &armed, arming->control.mode);
     if (status < 0) {
         kt_module_free(&armed.module);
         return status;
@@ -85,7 +85,7 @@ void kt_arming_remove(struct kt_arming *arming, const struct kt_registry_entry *
     for (uint32_t i = 0; i < arming->count; i++) {
         struct kt_armed_module *armed = &arming->modules[i];
         if (armed->entry != entry) continue;
-        if (!unloaded) write_control(arming, armed, 0);
+        if (!unloaded) write_control(arming, armed, KTRACE_MODE_DORMANT);
         armed->entry = NULL;
     }
 }
@@ -95,7 +95,7 @@ int kt_arming_disarm(struct kt_arming *arming)
     int first_status = KTRACE_OK;
     for (uint32_t i = 0; i < arming->count; i++) {
         if (arming->modules[i].entry == NULL) continue;
-        const int status = write_control(arming, &arming->modules[i], 0);
+        const int status = write_control(arming, &arming->modules[i], KTRACE_MODE_DORMANT);
         if (first_status == KTRACE_OK) first_status = status;
     }
     return first_status;

@@ -87,7 +87,9 @@ static void fill_control(struct ktrace_capture *capture, const struct ktrace_fil
 {
     const struct ktrace_filter every_wave = KTRACE_FILTER_INIT;
     const struct kt_buffer *buffer = &capture->buffer;
+    const int filters = filter && memcmp(filter, &every_wave, sizeof every_wave) != 0;
     capture->arming.control = (struct ktrace_control){
+        .mode = filters ? KTRACE_MODE_FILTER : KTRACE_MODE_EVERY_WAVE,
         .headers = buffer->headers,
         .main_rings = buffer->main_rings,
         .lane_rings = buffer->lane_rings,
@@ -96,7 +98,7 @@ static void fill_control(struct ktrace_capture *capture, const struct ktrace_fil
         .lane_ring_bytes = (uint32_t)kt_layout_lane_ring_bytes(&buffer->layout),
         .partitions = buffer->layout.partitions,
         .regions_per_partition = buffer->layout.regions_per_partition,
-        .filter = filter ? *filter : every_wave,
+        .filter = filters ? *filter : every_wave,
     };
 }
 

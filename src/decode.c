@@ -96,6 +96,7 @@ static void read_event(struct kt_ring_event *out, const struct walk *walk, uint3
     if (site->kind == KTRACE_KIND_STOP) {
         slot = slot_at(walk, ++i);
         memcpy(&out->token, slot, sizeof out->token);
+        out->token.token |= 1; /* stored without its lowest bit */
     } else {
         out->token = (struct kt_token){slot->clock_ticks | 1, 0};
     }

@@ -5,6 +5,9 @@
 /* A ring's byte count is 32 bits on the device, and a ring must not cross a 4 GiB boundary. */
 #define MAX_RING_SLOTS (1u << 27)
 
+/* A wave numbers its lanes' rings with 32 bits: 31 a region. */
+#define MAX_REGIONS (1u << 27)
+
 static uint32_t power_of_two_at_least(uint32_t value)
 {
     uint32_t power = 1;
@@ -46,7 +49,7 @@ int kt_layout_make(struct kt_layout *out, uint64_t buffer_bytes, uint32_t events
                        "buffer_bytes = %llu cannot hold one wave: %u events a wave and %u a lane take %llu bytes",
                        (unsigned long long)layout.buffer_bytes, layout.main_ring_slots, layout.lane_ring_slots,
                        (unsigned long long)region);
-    if (fitting > UINT32_MAX / 2)
+    if (fitting > MAX_REGIONS)
         return kt_fail(KTRACE_ERROR_ARGUMENT,
                        "buffer_bytes = %llu makes %llu regions of %llu bytes, more than can be numbered: ask for more "
                        "events a wave or a smaller buffer",

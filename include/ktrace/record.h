@@ -54,7 +54,7 @@ enum ktrace_kind {
     KTRACE_KIND_PUSH = 3,   /* opens a stack range (also the begin of a scoped range) */
     KTRACE_KIND_POP = 4,    /* closes the innermost stack range; its site has no name */
     KTRACE_KIND_START = 5,  /* opens a token range; its token is clock | 1 */
-    KTRACE_KIND_STOP = 6    /* closes a token range; followed by a slot {u32 token, u32 lanes that held a token} */
+    KTRACE_KIND_STOP = 6    /* closes a token range; followed by a slot {u32 token with bit 0 cleared, u32 lanes that held one} */
 };
 
 /* Type of a payload's 64 bits. Integers are sign- or zero-extended; FLOAT16 and BFLOAT16 values arrive as FLOAT32. */
@@ -99,15 +99,17 @@ struct ktrace_filter {
     ktrace_u32 reserved;
 };
 
+enum ktrace_mode { KTRACE_MODE_DORMANT = 0, KTRACE_MODE_EVERY_WAVE = 1, KTRACE_MODE_FILTER = 2 };
+
 /* The module's control block. The first 16 bytes are the module's own statement of what it was compiled with; the host
- * writes the rest. All zero means dormant. */
+ * writes the rest. Aligned to 128 bytes: what a wave needs to start lies in its first 80, the filter behind. */
 struct ktrace_control {
     ktrace_u32 magic; /* KTRACE_CONTROL_MAGIC */
     ktrace_u16 version;
     ktrace_u16 bytes; /* sizeof(struct ktrace_control) */
     ktrace_u32 reserved0[2];
 
-    ktrace_u32 enabled;
+    ktrace_u32 mode;        /* enum ktrace_mode */
     ktrace_u32 module;      /* the host's number for this module, copied to every header */
     ktrace_u64 headers;     /* device address of struct ktrace_wave_header[regions] */
     ktrace_u64 main_rings;  /* device address of regions rings for lane 0, each aligned to its size */

@@ -221,7 +221,7 @@ void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_
                      uint32_t grid, uint64_t grid_id, uint64_t clock)
 {
     *wave = (struct fake_wave){.control = *fake_control(module)};
-    if (!wave->control.enabled) return;
+    if (!wave->control.mode) return;
     const uint32_t partition = workgroup & (wave->control.partitions - 1);
     if (workgroup < wave->control.filter.block_first[0] || workgroup > wave->control.filter.block_last[0]) {
         ((struct ktrace_counters *)(uintptr_t)wave->control.counters)->partition[partition].filtered++;

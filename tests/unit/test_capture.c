@@ -160,7 +160,7 @@ static void test_other_wire_version_is_refused(void **state)
     struct ktrace_trace *trace = read_trace(capture);
     assert_int_equal(info_of(trace).waves, 0);
     assert_non_null(strstr(ktrace_trace_warning(trace), "wire version 99"));
-    assert_int_equal(fake_control(&f->module)->enabled, 0);
+    assert_int_equal(fake_control(&f->module)->mode, 0);
     ktrace_trace_destroy(trace);
     ktrace_capture_destroy(capture);
 }
@@ -242,7 +242,7 @@ static void test_failed_begin_leaves_nothing(void **state)
         assert_null(capture);
         assert_int_equal(f->device.allocations, 0);
         assert_int_equal(f->device.open, 0);
-        assert_int_equal(fake_control(&f->module)->enabled, 0);
+        assert_int_equal(fake_control(&f->module)->mode, 0);
     }
     ktrace_capture_destroy(begin(f, NULL));
 }
@@ -389,9 +389,9 @@ static void test_modules_apart(void **state)
     assert_int_equal(kernel, f->kernel);
     struct ktrace_capture *capture = begin(f, NULL);
     ktrace_register(&other.registration);
-    assert_int_equal(fake_control(&other)->enabled, 0);
+    assert_int_equal(fake_control(&other)->mode, 0);
     assert_int_equal(ktrace_capture_clear(capture), 0); /* a library that was loaded since begin is armed now */
-    assert_int_equal(fake_control(&other)->enabled, 1);
+    assert_int_equal(fake_control(&other)->mode, 1);
 
     run_wave(f, 0, 1, 1, 1);
     struct fake_wave wave;

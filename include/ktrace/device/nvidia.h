@@ -116,7 +116,7 @@ inline
 #else
 static
 #endif
-    __constant__ struct ktrace_control ktrace_control_block = {
+    __constant__ __align__(128) struct ktrace_control ktrace_control_block = {
         KTRACE_CONTROL_MAGIC, KTRACE_WIRE_VERSION, sizeof(struct ktrace_control), {0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
         {{0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0}};
 #if defined(__CUDACC_RDC__)
@@ -186,22 +186,26 @@ typedef ktrace_u32 ktrace_token; /* its start's clock | 1; 0 is inactive */
 
 namespace ktrace_detail {
 
-/* One event, as few instructions as the machine allows: CS2R, VOTE, LOP3 (lead), LOP3 (address), LEA (site | sequence),
- * STG, IADD, and a MOV for the address' upper half. Operands: %0 count, %1 clock, %2 ring low, %3 ring high, %4 ring mask,
- * %5 elect mask, %6 site id, %7... what else is stored. */
-#define KTRACE_ASM_BEGIN "{ .reg .u32 m, a, c, d; .reg .pred q, r; .reg .u64 p;\n\t"
-#define KTRACE_ASM_CLOCK "mov.u32 %1, %%clock;\n\t"
-#define KTRACE_ASM_LEAD "activemask.b32 m; and.b32 m, m, %5; setp.eq.u32 q, m, 0;\n\t"
-/* The first active lane that holds a token leads. Predicated, the mask has those lanes only. */
-#define KTRACE_ASM_LEAD_TOKEN(token) \
-    "setp.ne.u32 r, " token ", 0; mov.u32 m, 0;\n\t@r activemask.b32 m;\n\tand.b32 d, m, %5; setp.eq.and.u32 q, d, 0, r;\n\t"
+/* One event, as few instructions as the machine allows: VOTE, LOP3 (who leads), CS2R, LOP3 (address), LEA (site |
+ * sequence), STG, IADD, and a MOV for the address' upper half. The election comes before the clock read: it depends on
+ * nothing, so the compiler overlaps it with what runs before; after the read only the store waits. Operands: %0 count,
+ * %1 clock, %2 ring low, %3 ring high, %4 ring mask, %5 elect mask, %6 site id, %7... what else is stored. */
+#define KTRACE_ASM_BEGIN "{ .reg .u32 m, a, c, d, x; .reg .pred n, r; .reg .u64 p;\n\t"
+/* n: this lane does not lead. */
+#define KTRACE_ASM_ELECT "activemask.b32 m;\n\tlop3.or.b32 x|n, m, %5, 0, 0xC0, 0;\n\t"
+/* Of the lanes that hold a token the first leads; m has those lanes only, as the mask counts predicated lanes. The stored
+ * token gets a register of its own: the next start overwrites `token` while this store may still read it. */
+#define KTRACE_ASM_ELECT_TOKEN(token) \
+    "setp.eq.u32 r, " token ", 0; mov.u32 m, 0;\n\t@!r activemask.b32 m;\n\tlop3.or.b32 x|n, m, %5, 0, 0xC0, r;\n\t" \
+    "xor.b32 x, " token ", 1;\n\t"
 #define KTRACE_ASM_EVENT \
+    "mov.u32 %1, %%clock;\n\t" \
     "lop3.b32 a, %0, %4, %2, 0xEA; mov.b64 p, {a, %3}; mad.lo.u32 d, %0, 8192, %6;\n\t" \
-    "@q st.global.v2.u32 [p], {%1, d};\n\t"
+    "@!n st.global.v2.u32 [p], {%1, d};\n\t"
 #define KTRACE_ASM_SLOT(bytes) "add.u32 c, %0, " bytes "; lop3.b32 a, c, %4, %2, 0xEA; mov.b64 p, {a, %3};\n\t"
-#define KTRACE_ASM_STORE(value) "@q st.global.b64 [p], " value ";\n\t"
-#define KTRACE_ASM_STORE_TOKEN(token) "@q st.global.v2.u32 [p], {" token ", m};\n\t"
-#define KTRACE_ASM_END(bytes) "@q add.u32 %0, %0, " bytes "; }"
+#define KTRACE_ASM_STORE(value) "@!n st.global.b64 [p], " value ";\n\t"
+#define KTRACE_ASM_STORE_TOKEN "@!n st.global.v2.u32 [p], {x, m};\n\t"
+#define KTRACE_ASM_END(bytes) "@!n add.u32 %0, %0, " bytes "; }"
 #define KTRACE_ASM_OPERANDS(id) \
     : "+r"(wave.count_bytes), "=&r"(clock) \
     : "r"(wave.ring_low), "r"(wave.ring_high), "r"(wave.ring_mask), "r"(wave.elect_mask), "r"((ktrace_u32)(id))
@@ -211,7 +215,7 @@ namespace ktrace_detail {
 KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id)
 {
     ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD KTRACE_ASM_EVENT KTRACE_ASM_END("8")
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT KTRACE_ASM_EVENT KTRACE_ASM_END("8")
                  KTRACE_ASM_OPERANDS(id)
                  : "memory");
     return clock;
@@ -219,7 +223,7 @@ KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id)
 KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id, ktrace_u64 first)
 {
     ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
                      KTRACE_ASM_STORE("%7") KTRACE_ASM_END("16") KTRACE_ASM_OPERANDS(id),
                  "l"(first)
                  : "memory");
@@ -228,7 +232,7 @@ KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id, ktrace_
 KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id, ktrace_u64 first, ktrace_u64 second)
 {
     ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
                      KTRACE_ASM_STORE("%7") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE("%8") KTRACE_ASM_END("24")
                          KTRACE_ASM_OPERANDS(id),
                  "l"(first), "l"(second)
@@ -238,8 +242,8 @@ KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id, ktrace_
 KTRACE_DEVICE_INLINE ktrace_u32 record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_token token)
 {
     ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
-                     KTRACE_ASM_STORE_TOKEN("%7") KTRACE_ASM_END("16") KTRACE_ASM_OPERANDS(id),
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+                     KTRACE_ASM_STORE_TOKEN KTRACE_ASM_END("16") KTRACE_ASM_OPERANDS(id),
                  "r"(token)
                  : "memory");
     return clock;
@@ -247,8 +251,8 @@ KTRACE_DEVICE_INLINE ktrace_u32 record_stop(ktrace_wave &wave, ktrace_u32 id, kt
 KTRACE_DEVICE_INLINE ktrace_u32 record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_token token, ktrace_u64 last)
 {
     ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
-                     KTRACE_ASM_STORE_TOKEN("%7") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE("%8") KTRACE_ASM_END("24")
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+                     KTRACE_ASM_STORE_TOKEN KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE("%8") KTRACE_ASM_END("24")
                          KTRACE_ASM_OPERANDS(id),
                  "r"(token), "l"(last)
                  : "memory");
@@ -258,8 +262,8 @@ KTRACE_DEVICE_INLINE ktrace_u32 record_stop(ktrace_wave &wave, ktrace_u32 id, kt
 KTRACE_DEVICE_INLINE ktrace_u32 record_wide_stop(ktrace_wave &wave, ktrace_u64 site, ktrace_token token)
 {
     ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
-                     KTRACE_ASM_STORE("%8") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE_TOKEN("%7") KTRACE_ASM_END("24")
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+                     KTRACE_ASM_STORE("%8") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE_TOKEN KTRACE_ASM_END("24")
                          KTRACE_ASM_OPERANDS(KTRACE_SITE_WIDE),
                  "r"(token), "l"(site)
                  : "memory");
@@ -268,8 +272,8 @@ KTRACE_DEVICE_INLINE ktrace_u32 record_wide_stop(ktrace_wave &wave, ktrace_u64 s
 KTRACE_DEVICE_INLINE ktrace_u32 record_wide_stop(ktrace_wave &wave, ktrace_u64 site, ktrace_token token, ktrace_u64 last)
 {
     ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_CLOCK KTRACE_ASM_LEAD_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
-                     KTRACE_ASM_STORE("%8") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE_TOKEN("%7") KTRACE_ASM_SLOT("24")
+    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
+                     KTRACE_ASM_STORE("%8") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE_TOKEN KTRACE_ASM_SLOT("24")
                          KTRACE_ASM_STORE("%9") KTRACE_ASM_END("32") KTRACE_ASM_OPERANDS(KTRACE_SITE_WIDE),
                  "r"(token), "l"(site), "l"(last)
                  : "memory");
@@ -317,14 +321,14 @@ KTRACE_DEVICE_INLINE void stop(ktrace_wave &wave, site_id site, ktrace_token tok
     KTRACE_DEVICE_INLINE ktrace_u32 name() \
     { \
         ktrace_u32 value; \
-        asm volatile("mov.u32 %0, %%" register ";" : "=r"(value)); \
+        asm("mov.u32 %0, %%" register ";" : "=r"(value)); \
         return value; \
     }
-#define KTRACE_SPECIAL_U64(name, register) \
+#define KTRACE_SPECIAL_U64(how, name, register) \
     KTRACE_DEVICE_INLINE ktrace_u64 name() \
     { \
         unsigned long long value; \
-        asm volatile("mov.u64 %0, %%" register ";" : "=l"(value)); \
+        how("mov.u64 %0, %%" register ";" : "=l"(value)); \
         return value; \
     }
 #if defined(__CUDA_ARCH__)
@@ -333,9 +337,9 @@ KTRACE_SPECIAL_U32(lanes_below, "lanemask_lt")
 KTRACE_SPECIAL_U32(sm_id, "smid")
 KTRACE_SPECIAL_U32(sm_count, "nsmid")
 KTRACE_SPECIAL_U32(warp_slot, "warpid")
-KTRACE_SPECIAL_U64(grid_id, "gridid")
-KTRACE_SPECIAL_U64(clock_ticks, "clock64")
-KTRACE_SPECIAL_U64(wall_ns, "globaltimer")
+KTRACE_SPECIAL_U64(asm, grid_id, "gridid")
+KTRACE_SPECIAL_U64(asm volatile, clock_ticks, "clock64")
+KTRACE_SPECIAL_U64(asm volatile, wall_ns, "globaltimer")
 #if __CUDA_ARCH__ >= 900
 KTRACE_SPECIAL_U32(cluster_rank, "cluster_ctarank")
 #else
@@ -348,8 +352,7 @@ KTRACE_DEVICE_INLINE ktrace_u32 cluster_rank() { return 0; }
 constexpr ktrace_u32 no_region = 0xFFFFFFFFu;
 
 struct wave_place {
-    ktrace_u32 wave, waves;      /* within the workgroup */
-    ktrace_u32 workgroup_linear; /* within the grid, modulo 2^32 */
+    ktrace_u32 wave, waves; /* within the workgroup */
 };
 
 #if defined(__CUDA_ARCH__)
@@ -360,7 +363,6 @@ KTRACE_DEVICE_INLINE wave_place place_of_wave()
     const ktrace_u32 thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     place.wave = thread >> 5;
     place.waves = (blockDim.x * blockDim.y * blockDim.z + 31) >> 5;
-    place.workgroup_linear = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     return place;
 }
 
@@ -369,14 +371,37 @@ KTRACE_DEVICE_INLINE bool passes(const struct ktrace_filter &filter, const wave_
     const ktrace_u32 sm = sm_id();
     const ktrace_u32 wave_bit = place.wave < 32 ? filter.wave_mask_low >> place.wave
                                                 : filter.wave_mask_high >> (place.wave < 64 ? place.wave - 32 : 31);
+    const ktrace_u32 workgroup = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     return blockIdx.x >= filter.block_first[0] && blockIdx.x <= filter.block_last[0] &&
            blockIdx.y >= filter.block_first[1] && blockIdx.y <= filter.block_last[1] &&
            blockIdx.z >= filter.block_first[2] && blockIdx.z <= filter.block_last[2] && sm >= filter.place_first &&
            sm <= filter.place_last && (wave_bit & 1) != 0 &&
-           (filter.workgroup_step <= 1 || place.workgroup_linear % filter.workgroup_step == 0);
+           (filter.workgroup_step <= 1 || workgroup % filter.workgroup_step == 0);
 }
 
-/* A full partition passes the wave on. Once all are full a flag spares later waves the search. */
+/* The value of the one lane where `chosen`, for all `lanes`. Uniform in the compiler's eyes where the machine can say so,
+ * so that the kernel's own code behind it keeps its uniform registers. */
+KTRACE_DEVICE_INLINE ktrace_u32 of_chosen(ktrace_u32 value, bool chosen, ktrace_u32 lanes)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(lanes, chosen ? value : 0);
+#else
+    return __shfl_sync(lanes, value, __ffs((int)__ballot_sync(lanes, chosen)) - 1);
+#endif
+}
+
+/* Adds 1 in the lane where `chosen` and returns what was there, all ones past 32 bits; without a branch. */
+KTRACE_DEVICE_INLINE ktrace_u32 take_number(ktrace_u64 *counter, bool chosen)
+{
+    unsigned long long before = 0;
+    asm volatile("{ .reg .pred q; setp.ne.u32 q, %2, 0; @q atom.global.add.u64 %0, [%1], 1; }"
+                 : "+l"(before)
+                 : "l"((unsigned long long)counter), "r"((ktrace_u32)chosen)
+                 : "memory");
+    return before >> 32 ? 0xFFFFFFFFu : (ktrace_u32)before;
+}
+
+/* A full partition passes the wave on. Once all are full a flag spares later waves the search. One lane. */
 KTRACE_DEVICE_INLINE ktrace_u32 claim_elsewhere(const struct ktrace_control &control, ktrace_u32 partition)
 {
     struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
@@ -393,23 +418,17 @@ KTRACE_DEVICE_INLINE ktrace_u32 claim_elsewhere(const struct ktrace_control &con
     return no_region;
 }
 
-KTRACE_DEVICE_INLINE ktrace_u32 claim(const struct ktrace_control &control, ktrace_u32 partition)
+KTRACE_DEVICE_INLINE void store_words(bool chosen, ktrace_u64 address, ktrace_u32 a, ktrace_u32 b, ktrace_u32 c,
+                                      ktrace_u32 d)
 {
-    struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
-    const ktrace_u64 index = atomicAdd((unsigned long long *)&counters->partition[partition].claims, 1ull);
-    if (index < control.regions_per_partition) return (ktrace_u32)index * control.partitions + partition;
-    return claim_elsewhere(control, partition);
-}
-
-KTRACE_DEVICE_INLINE void store_words(ktrace_u64 address, ktrace_u32 a, ktrace_u32 b, ktrace_u32 c, ktrace_u32 d)
-{
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"((unsigned long long)address), "r"(a), "r"(b), "r"(c),
-                 "r"(d)
+    asm volatile("{ .reg .pred q; setp.ne.u32 q, %5, 0; @q st.global.v4.u32 [%0], {%1, %2, %3, %4}; }" ::"l"(
+                     (unsigned long long)address),
+                 "r"(a), "r"(b), "r"(c), "r"(d), "r"((ktrace_u32)chosen)
                  : "memory");
 }
-KTRACE_DEVICE_INLINE void store_pair(ktrace_u64 address, ktrace_u64 a, ktrace_u64 b)
+KTRACE_DEVICE_INLINE void store_pair(bool chosen, ktrace_u64 address, ktrace_u64 a, ktrace_u64 b)
 {
-    store_words(address, (ktrace_u32)a, (ktrace_u32)(a >> 32), (ktrace_u32)b, (ktrace_u32)(b >> 32));
+    store_words(chosen, address, (ktrace_u32)a, (ktrace_u32)(a >> 32), (ktrace_u32)b, (ktrace_u32)(b >> 32));
 }
 
 /* A wall time between two clock reads, and the clock at its middle. */
@@ -422,23 +441,36 @@ KTRACE_DEVICE_INLINE anchor read_anchor()
     const ktrace_u64 before = clock_ticks();
     result.wall = wall_ns();
     const ktrace_u64 after = clock_ticks();
-    result.clock = before + (after - before) / 2;
+    result.clock = before + (ktrace_u32)(after - before) / 2;
     return result;
 }
 
-KTRACE_DEVICE_INLINE void write_header(ktrace_u64 header, const struct ktrace_control &control, site_id kernel,
-                                       const wave_place &place, const anchor &start, ktrace_u32 lane_count)
+KTRACE_DEVICE_INLINE void write_header(bool leads, ktrace_u64 header, const struct ktrace_control &control,
+                                       site_id kernel, const wave_place &place, const anchor &start,
+                                       ktrace_u32 lane_count)
 {
-    const ktrace_u64 grid = grid_id();
-    const ktrace_u64 site = kernel;
-    store_words(header, KTRACE_WAVE_MAGIC, KTRACE_WIRE_VERSION | KTRACE_ARCH_NVIDIA << 16 | lane_count << 24,
+    store_words(leads, header, KTRACE_WAVE_MAGIC, KTRACE_WIRE_VERSION | KTRACE_ARCH_NVIDIA << 16 | lane_count << 24,
                 control.module, (ktrace_u32)__cvta_generic_to_constant(&control));
-    store_pair(header + 16, site, grid);
-    store_words(header + 32, gridDim.x, gridDim.y, gridDim.z, blockIdx.x);
-    store_words(header + 48, blockIdx.y, blockIdx.z, blockDim.x | blockDim.y << 16, blockDim.z | place.wave << 16);
-    store_pair(header + 64, start.clock, start.wall);
+    store_pair(leads, header + 16, kernel, grid_id());
+    store_words(leads, header + 32, gridDim.x, gridDim.y, gridDim.z, blockIdx.x);
+    store_words(leads, header + 48, blockIdx.y, blockIdx.z, blockDim.x | blockDim.y << 16, blockDim.z | place.wave << 16);
+    store_pair(leads, header + 64, start.clock, start.wall);
     /* the end anchor at 80 stays 0 until the wave ends */
-    store_words(header + 96, sm_id(), sm_count(), warp_slot(), cluster_rank());
+    store_words(leads, header + 96, sm_id(), sm_count(), warp_slot(), cluster_rank());
+}
+
+/* The region of a wave that the filter let through, or no_region. Consecutive waves of a row of workgroups take consecutive
+ * partitions. */
+KTRACE_DEVICE_INLINE ktrace_u32 claim(const struct ktrace_control &control, const wave_place &place, ktrace_u32 lanes,
+                                      bool leads, anchor *start)
+{
+    struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
+    const ktrace_u32 partition = (blockIdx.x * place.waves + place.wave) & (control.partitions - 1);
+    const ktrace_u32 taken = take_number(&counters->partition[partition].claims, leads);
+    *start = read_anchor(); /* while the atomic is under way */
+    const ktrace_u32 index = of_chosen(taken, leads, lanes);
+    if (index < control.regions_per_partition) return index * control.partitions + partition;
+    return of_chosen(leads ? claim_elsewhere(control, partition) : 0, leads, lanes);
 }
 
 KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
@@ -447,35 +479,29 @@ KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
     wave.count_bytes = 8;
     wave.ring_low = wave.ring_high = wave.ring_mask = 0;
     wave.elect_mask = 0xFFFFFFFFu;
-    if (control.enabled == 0) return;
+    if (control.mode == KTRACE_MODE_DORMANT) return;
 
     const wave_place place = place_of_wave();
-    const ktrace_u32 lanes = __activemask();
-    const ktrace_u32 lane = lane_id();
-    const ktrace_u32 leader = __ffs((int)lanes) - 1;
-    const ktrace_u32 partition =
-        (place.workgroup_linear * place.waves + place.wave) & (control.partitions - 1);
-    if (!passes(control.filter, place)) {
+    const ktrace_u32 lanes = __activemask(), lane = lane_id(), below = lanes_below();
+    const bool leads = (lanes & below) == 0;
+    if (control.mode == KTRACE_MODE_FILTER && !passes(control.filter, place)) {
         struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
-        if (lane == leader) atomicAdd((unsigned long long *)&counters->partition[partition].filtered, 1ull);
+        take_number(&counters->partition[place.wave & (control.partitions - 1)].filtered, leads);
         return;
     }
-    ktrace_u32 region = no_region;
-    if (lane == leader) region = claim(control, partition);
-    const anchor start = read_anchor();
-    region = __shfl_sync(lanes, region, (int)leader);
+    anchor start;
+    const ktrace_u32 region = claim(control, place, lanes, leads, &start);
     if (region == no_region) return;
 
-    const ktrace_u64 ring =
-        lane == 0 ? control.main_rings + (ktrace_u64)region * control.main_ring_bytes
-                  : control.lane_rings + ((ktrace_u64)region * 31 + (lane - 1)) * control.lane_ring_bytes;
+    const ktrace_u32 ring_bytes = lane == 0 ? control.main_ring_bytes : control.lane_ring_bytes;
+    const ktrace_u64 rings = lane == 0 ? control.main_rings : control.lane_rings;
+    const ktrace_u64 ring = rings + (ktrace_u64)(lane == 0 ? region : region * 31 + (lane - 1)) * ring_bytes;
     wave.ring_low = (ktrace_u32)ring;
     wave.ring_high = (ktrace_u32)(ring >> 32);
-    wave.ring_mask = (lane == 0 ? control.main_ring_bytes : control.lane_ring_bytes) - 1;
-    wave.elect_mask = lanes_below();
-    if (lane == leader)
-        write_header(control.headers + (ktrace_u64)region * sizeof(struct ktrace_wave_header), control, kernel, place,
-                     start, __popc(lanes));
+    wave.ring_mask = ring_bytes - 1;
+    wave.elect_mask = below;
+    write_header(leads, control.headers + (ktrace_u64)region * sizeof(struct ktrace_wave_header), control, kernel, place,
+                 start, __popc(lanes));
 }
 
 /* Lanes may come here together or apart: each writes its own count, and the last to come writes the end that stays. */
@@ -492,8 +518,7 @@ KTRACE_DEVICE_INLINE void end(const ktrace_wave &wave)
     const ktrace_u32 region = lane == 0 ? index : index / 31;
     struct ktrace_wave_header *header = (struct ktrace_wave_header *)control.headers + region;
     header->final_count_bytes[lane] = wave.count_bytes;
-    if ((__activemask() & wave.elect_mask) == 0)
-        store_pair((ktrace_u64)&header->end_clock_ticks, stop.clock, stop.wall);
+    store_pair((__activemask() & wave.elect_mask) == 0, (ktrace_u64)&header->end_clock_ticks, stop.clock, stop.wall);
 }
 
 #else
