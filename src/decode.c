@@ -295,7 +295,7 @@ struct run {
     const struct kt_ring_event *next, *end;
 };
 
-/* Decode one ring behind the `count` events that decoder->events has. */
+/* Decode one ring to `events`, which has room for an event a slot. */
 static int decode_ring(struct run *out, struct kt_decoded_wave *wave, const struct kt_decoder *decoder,
                        struct kt_ring_event *events, const struct kt_ring *ring)
 {
