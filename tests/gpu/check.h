@@ -703,6 +703,7 @@ public:
             return;
         }
         CHECK_CUDA(cudaMemset(data_, 0, count * sizeof(T)));
+        CHECK_CUDA(cudaDeviceSynchronize()); /* for streams that do not wait for the default one */
     }
     ~device_array()
     {

@@ -1,0 +1,105 @@
+#!/bin/sh
+# Run every GPU test program on a machine with a GPU and keep what it recorded.
+#
+#   tests/gpu/run_all.sh BIN_DIR OUT_DIR [--quick] [--no-sanitizer]
+#
+# BIN_DIR holds the programs (a build's tests/gpu). OUT_DIR gets <program>.log and <program>/<case>.ktrace of each. Where
+# compute-sanitizer is on the PATH, memcheck and racecheck run over small cases afterwards.
+#
+# Exit status: 0, or 1 when a program failed or found errors, or 77 when every program was skipped.
+set -u
+
+if [ $# -lt 2 ]; then
+    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    exit 2
+fi
+bin=$1
+out=$2
+shift 2
+quick=
+sanitizer=yes
+for option; do
+    case $option in
+    --quick) quick=--quick ;;
+    --no-sanitizer) sanitizer=no ;;
+    *)
+        echo "$0: unknown option $option" >&2
+        exit 2
+        ;;
+    esac
+done
+mkdir -p "$out" || exit 2
+
+programs="test_divergence test_payloads test_capacity test_graph test_peek test_modules test_modules_rdc test_truth"
+failed=0
+ran=0
+
+# limited SECONDS command...: in a time limit, where there is timeout(1).
+limited() {
+    seconds=$1
+    shift
+    if command -v timeout >/dev/null 2>&1; then
+        timeout "$seconds" "$@"
+    else
+        "$@"
+    fi
+}
+
+# report NAME STATUS LOG: one line, then what failed.
+report() {
+    case $2 in
+    0) verdict=ok ran=$((ran + 1)) ;;
+    77) verdict=skipped ;;
+    *) verdict="FAILED ($2)" ran=$((ran + 1)) failed=$((failed + 1)) ;;
+    esac
+    printf '%-34s %-13s %s\n' "$1" "$verdict" "$(tail -n 1 "$3")"
+    if [ "$2" != 0 ] && [ "$2" != 77 ]; then
+        grep -E '^  FAILED |ERROR SUMMARY|Invalid |Error:' "$3" | cut -c1-240 | head -n 25 | sed 's/^/    /'
+    fi
+}
+
+for program in $programs; do
+    log=$out/$program.log
+    if [ ! -x "$bin/$program" ]; then
+        echo "$program: not built" >"$log"
+        report "$program" 127 "$log"
+        continue
+    fi
+    mkdir -p "$out/$program"
+    limited 280 "$bin/$program" --verbose $quick --save "$out/$program" >"$log" 2>&1
+    report "$program" $? "$log"
+done
+
+if [ "$sanitizer" = yes ] && [ "$ran" -gt 0 ]; then
+    if command -v compute-sanitizer >/dev/null 2>&1; then
+        capacity_cases=
+        for name in ring_just_fits ring_overflows_with_payloads lane_ring everything_overflows read_after_overflow \
+            keep_last_ranges every_region_is_used filter_blocks filter_places clear_and_read_twice; do
+            capacity_cases="$capacity_cases --only $name"
+        done
+        for tool in memcheck racecheck; do
+            for program in test_divergence test_capacity; do
+                [ -x "$bin/$program" ] || continue
+                log=$out/$program.$tool.log
+                only=
+                [ "$program" = test_capacity ] && only=$capacity_cases
+                # shellcheck disable=SC2086
+                limited 280 compute-sanitizer --tool "$tool" --error-exitcode 99 \
+                    "$bin/$program" --quick --timeout 250 $only >"$log" 2>&1
+                report "$program under $tool" $? "$log"
+            done
+        done
+    else
+        echo "compute-sanitizer is not on the PATH: not run"
+    fi
+fi
+
+if [ "$failed" -gt 0 ]; then
+    echo "$failed failed"
+    exit 1
+fi
+if [ "$ran" -eq 0 ]; then
+    echo "all skipped"
+    exit 77
+fi
+echo "all passed"
