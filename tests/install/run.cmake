@@ -1,5 +1,5 @@
 # Install into a fresh prefix, move it, and build a project against it with find_package and with pkg-config.
-#     cmake -D BUILD=<build> -D WORK=<folder> -D VERSION=<version> -D C=<cc> -D CXX=<c++> -D PKG_CONFIG=<pkg-config>
+#     cmake -D BUILD=<build> -D WORK=<folder> -D VERSION=<version> -D C=<cc> -D CXX=<c++> -D PKG_CONFIG=<pkg-config> -D GENERATOR=<generator>
 #           -P run.cmake
 
 function(run)
@@ -28,7 +28,7 @@ if(NOT count EQUAL 2)
 endif()
 
 # find_package
-run("${CMAKE_COMMAND}" -S "${consumer}" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${prefix}" "-DKTRACE_VERSION=${VERSION}"
+run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${consumer}" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${prefix}" "-DKTRACE_VERSION=${VERSION}"
     "-DCMAKE_C_COMPILER=${C}" "-DCMAKE_CXX_COMPILER=${CXX}" -DCMAKE_BUILD_TYPE=Release)
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 run("${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/build" --output-on-failure --no-tests=error)
