@@ -34,7 +34,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-namespace test {
+namespace test
+{
 
 /* ---- Traces as values ------------------------------------------------------------------------------------------- */
 
@@ -127,8 +128,8 @@ struct state {
     unsigned timeout_s = 90;
 
     const char *current = "";
-    int failures = 0;       /* of the current case */
-    int saved = 0;          /* traces of the current case */
+    int failures = 0; /* of the current case */
+    int saved = 0;    /* traces of the current case */
     bool case_skipped = false;
     std::vector<const wave *> about;
     const wave *printed = nullptr; /* the wave that was printed last in this case */
@@ -159,7 +160,7 @@ inline bool verbose()
 /* The wave that the following checks are about: printed with the first failure. */
 class about
 {
-public:
+  public:
     explicit about(const wave &wave)
     {
         the().about.push_back(&wave);
@@ -179,7 +180,8 @@ __attribute__((format(printf, 4, 5))) inline void fail(const char *file, int lin
     const int limit = 12;
     the().failures++;
     if (the().failures > limit) {
-        if (the().failures == limit + 1) std::printf("  (further failures of this case are only counted)\n");
+        if (the().failures == limit + 1)
+            std::printf("  (further failures of this case are only counted)\n");
         return;
     }
     std::printf("  FAILED %s: %s:%d: %s:", the().current, base_name(file).c_str(), line, what);
@@ -203,7 +205,8 @@ __attribute__((format(printf, 4, 5))) inline void fail(const char *file, int lin
 /* CHECK(condition [, "format", values...]) */
 #define CHECK(condition, ...) \
     do { \
-        if (!(condition)) test::fail(__FILE__, __LINE__, #condition, " " __VA_ARGS__); \
+        if (!(condition)) \
+            test::fail(__FILE__, __LINE__, #condition, " " __VA_ARGS__); \
     } while (0)
 #define CHECK_EQUAL(actual, expected) \
     do { \
@@ -238,7 +241,8 @@ __attribute__((format(printf, 4, 5))) inline void fail(const char *file, int lin
 #define CHECK_CUDA(call) \
     do { \
         const cudaError_t error_ = (call); \
-        if (error_ != cudaSuccess) test::fail(__FILE__, __LINE__, #call, " %s", cudaGetErrorString(error_)); \
+        if (error_ != cudaSuccess) \
+            test::fail(__FILE__, __LINE__, #call, " %s", cudaGetErrorString(error_)); \
     } while (0)
 
 /* The case cannot run here; it counts as neither passed nor failed. */
@@ -252,8 +256,9 @@ inline void skip_case(const char *why)
 
 class trace
 {
-public:
-    struct ktrace_trace_info info{}; /* the function of that name hides the plain one */
+  public:
+    struct ktrace_trace_info info {
+    }; /* the function of that name hides the plain one */
     std::vector<ktrace_launch_info> launches;
     std::vector<wave> waves;
     std::string warning;
@@ -282,7 +287,7 @@ public:
         return handle_;
     }
 
-private:
+  private:
     void swap(trace &other)
     {
         std::swap(handle_, other.handle_);
@@ -299,9 +304,11 @@ constexpr uint64_t most_saved_waves = 4096, most_saved_events = 100000;
 
 inline void save(const ktrace_trace *handle)
 {
-    if (the().save.empty()) return;
+    if (the().save.empty())
+        return;
     std::string path = the().save + "/" + the().current;
-    if (the().saved++ > 0) path += "_" + std::to_string(the().saved);
+    if (the().saved++ > 0)
+        path += "_" + std::to_string(the().saved);
     path += ".ktrace";
     const int status = ktrace_trace_save(handle, path.c_str());
     if (status < 0)
@@ -311,17 +318,20 @@ inline void save(const ktrace_trace *handle)
 
 inline trace::trace(ktrace_trace *handle, bool save_it) : handle_(handle)
 {
-    if (!handle) return;
+    if (!handle)
+        return;
     info.struct_size = sizeof(info);
     int status = ktrace_trace_info(&info, handle);
-    if (status < 0) fail(__FILE__, __LINE__, "ktrace_trace_info", " %s", ktrace_last_error());
+    if (status < 0)
+        fail(__FILE__, __LINE__, "ktrace_trace_info", " %s", ktrace_last_error());
     const char *text = ktrace_trace_warning(handle);
     warning = text ? text : "(NULL)";
     for (uint64_t i = 0; i < info.launches && status >= 0; i++) {
         ktrace_launch_info launch{};
         launch.struct_size = sizeof(launch);
         status = ktrace_trace_launch(&launch, handle, i);
-        if (status < 0) fail(__FILE__, __LINE__, "ktrace_trace_launch", " %s", ktrace_last_error());
+        if (status < 0)
+            fail(__FILE__, __LINE__, "ktrace_trace_launch", " %s", ktrace_last_error());
         launches.push_back(launch);
     }
     waves.reserve(info.waves);
@@ -349,7 +359,8 @@ inline trace::trace(ktrace_trace *handle, bool save_it) : handle_(handle)
         }
         waves.push_back(std::move(one));
     }
-    if (save_it && info.waves > 0 && info.waves <= most_saved_waves && info.events <= most_saved_events) save(handle);
+    if (save_it && info.waves > 0 && info.waves <= most_saved_waves && info.events <= most_saved_events)
+        save(handle);
 }
 
 inline ktrace_capture_options sizes(uint32_t events_per_wave, uint32_t events_per_lane, uint64_t buffer_bytes = 0)
@@ -365,7 +376,7 @@ inline ktrace_capture_options sizes(uint32_t events_per_wave, uint32_t events_pe
 /* A capture that is gone at the end of its scope, so that a case that fails halfway does not take the next with it. */
 class capture
 {
-public:
+  public:
     capture() = default;
     ~capture()
     {
@@ -386,14 +397,16 @@ public:
     {
         ktrace_trace *raw = nullptr;
         const int status = report(ktrace_capture_read(&raw, handle_), "ktrace_capture_read");
-        if (status >= 0) out = trace(raw);
+        if (status >= 0)
+            out = trace(raw);
         return status;
     }
     int peek(trace &out)
     {
         ktrace_trace *raw = nullptr;
         const int status = report(ktrace_capture_peek(&raw, handle_), "ktrace_capture_peek");
-        if (status >= 0) out = trace(raw);
+        if (status >= 0)
+            out = trace(raw);
         return status;
     }
     int end(trace &out)
@@ -402,7 +415,8 @@ public:
         ktrace_capture *gone = handle_;
         handle_ = nullptr;
         const int status = report(ktrace_capture_end(&raw, gone), "ktrace_capture_end");
-        if (status >= 0) out = trace(raw);
+        if (status >= 0)
+            out = trace(raw);
         return status;
     }
     /* Failures are expected: not reported. Returns the status; `message` is the sentence. */
@@ -411,7 +425,8 @@ public:
         ktrace_trace *raw = nullptr;
         const int status = ktrace_capture_read(&raw, handle_);
         message = status < 0 ? ktrace_last_error() : "";
-        if (status >= 0) out = trace(raw, save_it);
+        if (status >= 0)
+            out = trace(raw, save_it);
         return status;
     }
     ktrace_capture *handle() const
@@ -419,21 +434,24 @@ public:
         return handle_;
     }
 
-private:
+  private:
     static int report(int status, const char *call)
     {
-        if (status < 0) fail(__FILE__, __LINE__, call, " %s: %s", ktrace_status_name(status), ktrace_last_error());
+        if (status < 0)
+            fail(__FILE__, __LINE__, call, " %s: %s", ktrace_status_name(status), ktrace_last_error());
         return status;
     }
     ktrace_capture *handle_ = nullptr;
 };
 
 /* Begin, launch, wait, end. Not valid() after a failure, which is reported. */
-template <class Launch> trace record(const ktrace_capture_options &options, Launch launch)
+template <class Launch>
+trace record(const ktrace_capture_options &options, Launch launch)
 {
     capture capture;
     trace result;
-    if (capture.begin(options) < 0) return result;
+    if (capture.begin(options) < 0)
+        return result;
     launch();
     CHECK_CUDA(cudaGetLastError());
     CHECK_CUDA(cudaDeviceSynchronize());
@@ -511,7 +529,8 @@ inline size_t first_difference(const std::vector<event> &actual, const std::vect
 {
     const size_t count = std::min(actual.size(), wanted.size());
     for (size_t i = 0; i < count; i++)
-        if (!matches(actual[i], wanted[i])) return i;
+        if (!matches(actual[i], wanted[i]))
+            return i;
     return actual.size() == wanted.size() ? SIZE_MAX : count;
 }
 
@@ -534,11 +553,13 @@ inline void check_one_of(const wave &wave, const std::vector<std::vector<expecte
 {
     const about about_this(wave);
     for (const auto &choice : choices)
-        if (first_difference(wave.events, choice) == SIZE_MAX) return;
+        if (first_difference(wave.events, choice) == SIZE_MAX)
+            return;
     std::string text;
     for (const auto &choice : choices) {
         text += "\n      either:";
-        for (const auto &e : choice) text += " " + text_of(e) + ";";
+        for (const auto &e : choice)
+            text += " " + text_of(e) + ";";
     }
     CHECK(false && "none of the possible orders", "%s", text.c_str());
 }
@@ -548,7 +569,8 @@ inline std::vector<event> events_of_lane(const wave &wave, uint32_t lane)
 {
     std::vector<event> events;
     for (const event &e : wave.events)
-        if (e.lane == lane) events.push_back(e);
+        if (e.lane == lane)
+            events.push_back(e);
     return events;
 }
 
@@ -563,7 +585,8 @@ inline void check_lane(const wave &wave, uint32_t lane, const std::vector<expect
 inline size_t count_of(const wave &wave, uint32_t kind, const char *name)
 {
     size_t count = 0;
-    for (const event &e : wave.events) count += e.kind == kind && e.name == name;
+    for (const event &e : wave.events)
+        count += e.kind == kind && e.name == name;
     return count;
 }
 
@@ -585,7 +608,8 @@ inline void check_pairs(const wave &wave, const std::vector<std::pair<uint32_t, 
         if (is_begin(wave.events[i]) && wave.events[i].partner != KTRACE_NO_INDEX)
             actual.push_back({i, wave.events[i].partner});
     std::string text;
-    for (const auto &pair : pairs) text += " " + std::to_string(pair.first) + "-" + std::to_string(pair.second);
+    for (const auto &pair : pairs)
+        text += " " + std::to_string(pair.first) + "-" + std::to_string(pair.second);
     CHECK(actual == pairs, "%zu closed ranges, expected%s", actual.size(), text.c_str());
 }
 
@@ -595,7 +619,8 @@ inline std::vector<std::pair<size_t, size_t>> ranges_of(const wave &wave, const 
     std::vector<std::pair<size_t, size_t>> ranges;
     for (size_t i = 0; i < wave.events.size(); i++) {
         const event &e = wave.events[i];
-        if (is_begin(e) && e.name == name && e.partner != KTRACE_NO_INDEX) ranges.push_back({i, e.partner});
+        if (is_begin(e) && e.name == name && e.partner != KTRACE_NO_INDEX)
+            ranges.push_back({i, e.partner});
     }
     return ranges;
 }
@@ -640,13 +665,17 @@ inline void check_consistent(const trace &trace)
                 CHECK(e.time_ps >= wave.events[i - 1].time_ps, "time of event %u", i);
             }
             unclosed += is_begin(e) && e.partner == KTRACE_NO_INDEX;
-            if (e.kind == KTRACE_KIND_MARK) CHECK(e.partner == KTRACE_NO_INDEX, "mark %u has a partner", i);
-            if (e.partner == KTRACE_NO_INDEX) continue;
+            if (e.kind == KTRACE_KIND_MARK)
+                CHECK(e.partner == KTRACE_NO_INDEX, "mark %u has a partner", i);
+            if (e.partner == KTRACE_NO_INDEX)
+                continue;
             CHECK(e.partner < wave.events.size(), "partner of event %u", i);
-            if (e.partner >= wave.events.size()) continue;
+            if (e.partner >= wave.events.size())
+                continue;
             const event &partner = wave.events[e.partner];
             CHECK(partner.partner == i, "partner of event %u has another partner", i);
-            if (e.kind == KTRACE_KIND_PUSH) CHECK(partner.kind == KTRACE_KIND_POP && e.partner > i, "event %u", i);
+            if (e.kind == KTRACE_KIND_PUSH)
+                CHECK(partner.kind == KTRACE_KIND_POP && e.partner > i, "event %u", i);
             if (e.kind == KTRACE_KIND_START) {
                 CHECK(partner.kind == KTRACE_KIND_STOP && e.partner > i, "event %u", i);
                 CHECK(partner.name == e.name, "the stop of event %u is called '%s'", i, partner.name.c_str());
@@ -661,7 +690,8 @@ inline void check_consistent(const trace &trace)
     for (size_t i = 0; i < trace.launches.size(); i++) {
         CHECK_EQUAL(trace.launches[i].waves, waves_of[i]);
         CHECK_EQUAL(trace.launches[i].events, events_of[i]);
-        if (i > 0) CHECK(trace.launches[i].begin_ps >= trace.launches[i - 1].begin_ps, "launch %zu", i);
+        if (i > 0)
+            CHECK(trace.launches[i].begin_ps >= trace.launches[i - 1].begin_ps, "launch %zu", i);
     }
 }
 
@@ -691,9 +721,10 @@ inline const wave &only_wave(const trace &trace)
 /* ---- Device memory ---------------------------------------------------------------------------------------------- */
 
 /* Zeroed device memory that is freed at the end of its scope; get() is null when the device refused. */
-template <class T> class device_array
+template <class T>
+class device_array
 {
-public:
+  public:
     explicit device_array(size_t count) : count_(count)
     {
         const cudaError_t error = cudaMalloc(&data_, count * sizeof(T));
@@ -718,11 +749,12 @@ public:
     std::vector<T> host() const
     {
         std::vector<T> values(count_);
-        if (data_) CHECK_CUDA(cudaMemcpy(values.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost));
+        if (data_)
+            CHECK_CUDA(cudaMemcpy(values.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost));
         return values;
     }
 
-private:
+  private:
     T *data_ = nullptr;
     size_t count_;
 };
@@ -733,14 +765,16 @@ private:
 inline std::string value_of(const char *key, const std::string &otherwise)
 {
     for (const auto &value : the().values)
-        if (value.first == key) return value.second;
+        if (value.first == key)
+            return value.second;
     return otherwise;
 }
 
 inline void timed_out(int)
 {
     static const char text[] = "\n  FAILED: the case ran into its time limit; the program ends here\n";
-    if (write(STDOUT_FILENO, text, sizeof(text) - 1) < 0) _exit(125);
+    if (write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
+        _exit(125);
     _exit(124);
 }
 
@@ -758,7 +792,8 @@ inline int run(int argc, char **argv, const std::vector<std::string> &keys = {})
         } else if (argument == "--verbose") {
             state.verbose = true;
         } else if (argument == "--list") {
-            for (const registered_case &one : state.cases) std::printf("%s\n", one.name);
+            for (const registered_case &one : state.cases)
+                std::printf("%s\n", one.name);
             return 0;
         } else if (argument == "--only" && has_value) {
             state.only.push_back(argv[++i]);
@@ -808,7 +843,8 @@ inline int run(int argc, char **argv, const std::vector<std::string> &keys = {})
         one.function();
         /* A device fault poisons the context: nothing after it can be judged. */
         const cudaError_t left = cudaDeviceSynchronize();
-        if (left != cudaSuccess) fail(__FILE__, __LINE__, "the device after the case", " %s", cudaGetErrorString(left));
+        if (left != cudaSuccess)
+            fail(__FILE__, __LINE__, "the device after the case", " %s", cudaGetErrorString(left));
         cudaGetLastError();
         alarm(0);
         if (state.failures > 0)
@@ -823,7 +859,8 @@ inline int run(int argc, char **argv, const std::vector<std::string> &keys = {})
             break;
         }
     }
-    if (skipped > 0) std::printf("%d skipped\n", skipped);
+    if (skipped > 0)
+        std::printf("%d skipped\n", skipped);
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed > 0 || passed + skipped == 0;
 }

@@ -9,7 +9,8 @@
 extern __device__ int across(int x KTRACE_PARAM);
 #endif
 
-namespace {
+namespace
+{
 
 __device__ int hidden(int x KTRACE_PARAM)
 {

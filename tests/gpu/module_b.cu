@@ -4,7 +4,8 @@
 #include <cuda_runtime.h>
 #include <ktrace/device.h>
 
-namespace {
+namespace
+{
 
 /* As in module_a.cu, and not the same. */
 __device__ int hidden(int x KTRACE_PARAM)

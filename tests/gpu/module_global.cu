@@ -13,13 +13,15 @@ __global__ void kernel_global(int *out)
     KTRACE_MARK("shared name", x + 200);
     KTRACE_RANGE("body");
     const ktrace_token token = KTRACE_RANGE_START("token", 1.5f);
-    if (lane >= 7) KTRACE_MARK("upper", lane);
+    if (lane >= 7)
+        KTRACE_MARK("upper", lane);
     __syncwarp();
     KTRACE_RANGE_STOP(token);
     const ktrace_token other = KTRACE_RANGE_START("other token");
     KTRACE_RANGE_STOP(other, x - 1);
     KTRACE_MARK("plain");
-    if (lane == 0) out[blockIdx.x] = x;
+    if (lane == 0)
+        out[blockIdx.x] = x;
 }
 
 extern "C" int launch_module_global(int *out, int blocks)

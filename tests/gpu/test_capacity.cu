@@ -15,7 +15,8 @@ __global__ void plain_marks(int count)
 {
     KTRACE_KERNEL("plain marks");
 #pragma unroll 1
-    for (int i = 0; i < count; i++) KTRACE_MARK("plain");
+    for (int i = 0; i < count; i++)
+        KTRACE_MARK("plain");
 }
 
 /* `before` marks without a payload, then `count` with one, then `behind` without. */
@@ -23,11 +24,14 @@ __global__ void payload_marks(int before, int count, int behind)
 {
     KTRACE_KERNEL("payload marks");
 #pragma unroll 1
-    for (int i = 0; i < before; i++) KTRACE_MARK("before");
+    for (int i = 0; i < before; i++)
+        KTRACE_MARK("before");
 #pragma unroll 1
-    for (int i = 0; i < count; i++) KTRACE_MARK("payload", i);
+    for (int i = 0; i < count; i++)
+        KTRACE_MARK("payload", i);
 #pragma unroll 1
-    for (int i = 0; i < behind; i++) KTRACE_MARK("behind");
+    for (int i = 0; i < behind; i++)
+        KTRACE_MARK("behind");
 }
 
 __global__ void lane_marks(int lane, int count)
@@ -35,7 +39,8 @@ __global__ void lane_marks(int lane, int count)
     KTRACE_KERNEL("lane marks");
     if ((int)(threadIdx.x & 31) == lane) {
 #pragma unroll 1
-        for (int i = 0; i < count; i++) KTRACE_MARK("lane", i);
+        for (int i = 0; i < count; i++)
+            KTRACE_MARK("lane", i);
     }
     __syncwarp();
     KTRACE_MARK("done");
@@ -66,12 +71,14 @@ __global__ void places(uint32_t *sm_of_block)
     KTRACE_RANGE("all");
     uint32_t sm;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-    if (threadIdx.x == 0) sm_of_block[blockIdx.x] = sm;
+    if (threadIdx.x == 0)
+        sm_of_block[blockIdx.x] = sm;
 }
 
 /* ---- Overflow and what its sentence says ------------------------------------------------------------------------ */
 
-namespace {
+namespace
+{
 
 /* The number behind "<option> >= " in an overflow's sentence; 0: not named. */
 uint64_t named(const std::string &message, const char *option)
@@ -104,27 +111,32 @@ bool follow(ktrace_capture_options &options, const std::string &message)
 
 /* Launches under `options`, which must overflow, then under what the sentence names, which must hold everything. Not valid()
  * after a failure. `options` are those that worked. */
-template <class Launch> test::trace after_overflow(ktrace_capture_options &options, Launch launch, bool save = true)
+template <class Launch>
+test::trace after_overflow(ktrace_capture_options &options, Launch launch, bool save = true)
 {
     test::trace trace;
     std::string message;
     {
         test::capture capture;
-        if (capture.begin(options) < 0) return trace;
+        if (capture.begin(options) < 0)
+            return trace;
         launch();
         CHECK_CUDA(cudaGetLastError());
         const int status = capture.try_read(trace, message, false);
         CHECK(status == KTRACE_ERROR_OVERFLOW, "%s '%s'", ktrace_status_name(status), message.c_str());
         CHECK(!trace.valid(), "a trace came with the error");
-        if (status != KTRACE_ERROR_OVERFLOW) return test::trace();
+        if (status != KTRACE_ERROR_OVERFLOW)
+            return test::trace();
         std::printf("  said: %s\n", message.c_str());
     }
     CHECK(message.find_first_of("0123456789") != std::string::npos, "no number in '%s'", message.c_str());
     const bool followed = follow(options, message);
     CHECK(followed, "it names nothing larger than what was used");
-    if (!followed) return trace;
+    if (!followed)
+        return trace;
     test::capture capture;
-    if (capture.begin(options) < 0) return trace;
+    if (capture.begin(options) < 0)
+        return trace;
     launch();
     CHECK_CUDA(cudaGetLastError());
     const int status = capture.try_read(trace, message, save);
@@ -138,9 +150,12 @@ constexpr int ring = 64;
 void check_payload_marks(const test::wave &wave, int before, int count, int behind)
 {
     std::vector<test::expected> wanted;
-    for (int i = 0; i < before; i++) wanted.push_back(mark("before", 0));
-    for (int i = 0; i < count; i++) wanted.push_back(mark("payload", 0, i));
-    for (int i = 0; i < behind; i++) wanted.push_back(mark("behind", 0));
+    for (int i = 0; i < before; i++)
+        wanted.push_back(mark("before", 0));
+    for (int i = 0; i < count; i++)
+        wanted.push_back(mark("payload", 0, i));
+    for (int i = 0; i < behind; i++)
+        wanted.push_back(mark("behind", 0));
     test::check_sequence(wave, wanted);
 }
 
@@ -162,7 +177,8 @@ TEST_CASE(ring_just_fits)
         test::check_clean(trace);
         check_payload_marks(test::only_wave(trace), 0, count, 0);
     }
-    const test::trace trace = test::record(test::sizes(ring, 16), [&] { payload_marks<<<1, 32>>>(1, ring / 2 - 1, 1); });
+    const test::trace trace =
+        test::record(test::sizes(ring, 16), [&] { payload_marks<<<1, 32>>>(1, ring / 2 - 1, 1); });
     REQUIRE(trace.valid());
     test::check_clean(trace);
     check_payload_marks(test::only_wave(trace), 1, ring / 2 - 1, 1);
@@ -208,7 +224,8 @@ TEST_CASE(lane_ring)
     const auto check = [](const test::trace &trace, int lane, int count) {
         test::check_clean(trace);
         std::vector<test::expected> wanted;
-        for (int i = 0; i < count; i++) wanted.push_back(mark("lane", lane, i));
+        for (int i = 0; i < count; i++)
+            wanted.push_back(mark("lane", lane, i));
         wanted.push_back(mark("done", 0));
         test::check_sequence(test::only_wave(trace), wanted);
     };
@@ -250,9 +267,12 @@ TEST_CASE(read_after_overflow)
     test::trace trace;
     std::string message;
     for (int round = 0; round < 3; round++) {
-        if (round == 0) plain_marks<<<1, 32>>>(10 * ring);
-        if (round == 1) one_mark<<<2000, 32>>>(round); /* no room for so many */
-        if (round == 2) lane_marks<<<1, 32>>>(9, 100);
+        if (round == 0)
+            plain_marks<<<1, 32>>>(10 * ring);
+        if (round == 1)
+            one_mark<<<2000, 32>>>(round); /* no room for so many */
+        if (round == 2)
+            lane_marks<<<1, 32>>>(9, 100);
         const int status = capture.try_read(trace, message);
         CHECK(status == KTRACE_ERROR_OVERFLOW, "round %d: %s", round, ktrace_status_name(status));
         one_mark<<<3, 32>>>(round);
@@ -260,8 +280,7 @@ TEST_CASE(read_after_overflow)
         test::check_clean(trace);
         REQUIRE(trace.waves.size() == 3, "round %d: %zu waves", round, trace.waves.size());
         for (const test::wave &wave : trace.waves)
-            test::check_sequence(wave,
-                                 {mark("workgroup", 0, (int)wave.info.workgroup[0]), mark("number", 0, round)});
+            test::check_sequence(wave, {mark("workgroup", 0, (int)wave.info.workgroup[0]), mark("number", 0, round)});
     }
     plain_marks<<<1, 32>>>(10 * ring);
     REQUIRE(capture.clear() == 0);
@@ -307,8 +326,10 @@ TEST_CASE(keep_last_payloads)
             const test::about about(wave);
             const int kept = behind ? ring / 2 - 1 : ring / 2;
             std::vector<test::expected> wanted;
-            for (int i = count - kept; i < count; i++) wanted.push_back(mark("payload", 0, i));
-            if (behind) wanted.push_back(mark("behind", 0));
+            for (int i = count - kept; i < count; i++)
+                wanted.push_back(mark("payload", 0, i));
+            if (behind)
+                wanted.push_back(mark("behind", 0));
             test::check_sequence(wave, wanted);
             CHECK(wave.info.slots_lost >= 2u * (unsigned)(count - kept) - 1 && wave.info.slots_lost <= 2u * count,
                   "%llu slots lost", (unsigned long long)wave.info.slots_lost);
@@ -334,7 +355,8 @@ TEST_CASE(keep_last_ranges)
         /* 7 slots a turn (push 2, start 1, stop 3, pop 1): 9 whole turns and one slot of the tenth, its pop */
         const auto turns = test::ranges_of(ranges, "turn");
         CHECK_EQUAL(turns.size(), 9);
-        for (size_t i = 0; i < turns.size(); i++) CHECK_EQUAL(ranges.events[turns[i].first].payload, 91 + i);
+        for (size_t i = 0; i < turns.size(); i++)
+            CHECK_EQUAL(ranges.events[turns[i].first].payload, 91 + i);
         CHECK_EQUAL(test::ranges_of(ranges, "token").size(), 9);
         CHECK_EQUAL(ranges.events.size(), 37);
         CHECK_EQUAL(trace.info.ends_unmatched, 1);
@@ -343,7 +365,8 @@ TEST_CASE(keep_last_ranges)
     {
         const test::about about(lanes);
         std::vector<test::expected> wanted;
-        for (int i = 92; i < 100; i++) wanted.push_back(mark("lane", 13, i));
+        for (int i = 92; i < 100; i++)
+            wanted.push_back(mark("lane", 13, i));
         wanted.push_back(mark("done", 0));
         test::check_sequence(lanes, wanted);
     }
@@ -355,14 +378,14 @@ TEST_CASE(keep_last_ranges)
 TEST_CASE(long_ring)
 {
     const int count = test::quick() ? 70000 : 200000;
-    const test::trace trace =
-        test::record(test::sizes(524288, 16), [&] { payload_marks<<<1, 32>>>(1, count, 1); });
+    const test::trace trace = test::record(test::sizes(524288, 16), [&] { payload_marks<<<1, 32>>>(1, count, 1); });
     REQUIRE(trace.valid());
     test::check_clean(trace);
     const test::wave &wave = test::only_wave(trace);
     REQUIRE(wave.events.size() == (size_t)count + 2, "%zu events", wave.events.size());
     int wrong = 0;
-    for (int i = 0; i < count; i++) wrong += !test::matches(wave.events[i + 1], mark("payload", 0, i));
+    for (int i = 0; i < count; i++)
+        wrong += !test::matches(wave.events[i + 1], mark("payload", 0, i));
     CHECK_EQUAL(wrong, 0);
 }
 
@@ -375,7 +398,8 @@ TEST_CASE(long_ring_keep_last)
     REQUIRE(trace.valid());
     test::check_consistent(trace);
     std::vector<test::expected> wanted;
-    for (int i = count - 512; i < count; i++) wanted.push_back(mark("payload", 0, i));
+    for (int i = count - 512; i < count; i++)
+        wanted.push_back(mark("payload", 0, i));
     test::check_sequence(test::only_wave(trace), wanted);
     CHECK_EQUAL(trace.info.slots_lost, 2 * count - 1024);
 }
@@ -383,9 +407,11 @@ TEST_CASE(long_ring_keep_last)
 /* Rings that lie more than 4 GiB behind the buffer's start. */
 TEST_CASE(large_offsets)
 {
-    if (test::quick()) return test::skip_case("--quick");
+    if (test::quick())
+        return test::skip_case("--quick");
     const int blocks = 1300;
-    const test::trace trace = test::record(test::sizes(524288, 16, 6400ull << 20), [&] { one_mark<<<blocks, 32>>>(5); });
+    const test::trace trace =
+        test::record(test::sizes(524288, 16, 6400ull << 20), [&] { one_mark<<<blocks, 32>>>(5); });
     REQUIRE(trace.valid());
     test::check_clean(trace);
     REQUIRE(trace.waves.size() == (size_t)blocks, "%zu waves", trace.waves.size());
@@ -444,7 +470,8 @@ TEST_CASE(every_region_is_used)
     one_mark<<<regions, 32>>>(1);
     int status = capture.try_read(trace, message);
     CHECK(status == 0, "exactly as many waves as regions: %s", message.c_str());
-    if (status == 0) CHECK_EQUAL(trace.waves.size(), regions);
+    if (status == 0)
+        CHECK_EQUAL(trace.waves.size(), regions);
     one_mark<<<regions + 1, 32>>>(2);
     status = capture.try_read(trace, message);
     CHECK(status == KTRACE_ERROR_OVERFLOW, "one wave more than regions: %s", ktrace_status_name(status));
@@ -453,7 +480,8 @@ TEST_CASE(every_region_is_used)
 
 /* ---- Filters ---------------------------------------------------------------------------------------------------- */
 
-namespace {
+namespace
+{
 
 ktrace_capture_options with_filter(const ktrace_filter &filter)
 {
@@ -474,10 +502,12 @@ void check_filtered(const test::trace &trace, std::vector<wave_key> wanted, uint
     std::sort(wanted.begin(), wanted.end());
     CHECK(actual == wanted, "%zu waves, expected %zu", actual.size(), wanted.size());
     if (actual != wanted)
-        for (const wave_key &key : actual) std::printf("    (%u, %u, %u) wave %u\n", key[0], key[1], key[2], key[3]);
+        for (const wave_key &key : actual)
+            std::printf("    (%u, %u, %u) wave %u\n", key[0], key[1], key[2], key[3]);
     CHECK_EQUAL(trace.info.waves_filtered, launched - wanted.size());
     CHECK_EQUAL(trace.info.waves_dropped, 0);
-    if (!trace.launches.empty()) CHECK_EQUAL(trace.launches[0].waves_launched, launched);
+    if (!trace.launches.empty())
+        CHECK_EQUAL(trace.launches[0].waves_launched, launched);
 }
 
 } /* namespace */
@@ -495,7 +525,8 @@ TEST_CASE(filter_blocks)
     std::vector<wave_key> wanted;
     for (uint32_t x = 2; x <= 5; x++)
         for (uint32_t y = 1; y <= 2; y++)
-            for (uint32_t wave = 0; wave < 2; wave++) wanted.push_back({x, y, 0, wave});
+            for (uint32_t wave = 0; wave < 2; wave++)
+                wanted.push_back({x, y, 0, wave});
     check_filtered(trace, wanted, 128);
 }
 
@@ -506,7 +537,8 @@ TEST_CASE(filter_every_nth)
     const test::trace trace = test::record(with_filter(filter), [] { one_mark<<<dim3(5, 2, 2), 32>>>(0); });
     REQUIRE(trace.valid());
     std::vector<wave_key> wanted;
-    for (uint32_t i = 0; i < 20; i += 3) wanted.push_back({i % 5, i / 5 % 2, i / 10, 0});
+    for (uint32_t i = 0; i < 20; i += 3)
+        wanted.push_back({i % 5, i / 5 % 2, i / 10, 0});
     check_filtered(trace, wanted, 20);
 }
 
@@ -519,7 +551,8 @@ TEST_CASE(filter_waves)
     REQUIRE(trace.valid());
     std::vector<wave_key> wanted;
     for (uint32_t x = 0; x < 2; x++)
-        for (const uint32_t wave : {0u, 2u, 31u}) wanted.push_back({x, 0, 0, wave});
+        for (const uint32_t wave : {0u, 2u, 31u})
+            wanted.push_back({x, 0, 0, wave});
     check_filtered(trace, wanted, 64);
 }
 
@@ -530,14 +563,14 @@ TEST_CASE(filter_places)
     filter.place_first = 3;
     filter.place_last = 9;
     test::device_array<uint32_t> sm_of_block(blocks);
-    const test::trace trace =
-        test::record(with_filter(filter), [&] { places<<<blocks, 128>>>(sm_of_block.get()); });
+    const test::trace trace = test::record(with_filter(filter), [&] { places<<<blocks, 128>>>(sm_of_block.get()); });
     REQUIRE(trace.valid());
     const std::vector<uint32_t> sm = sm_of_block.host();
     std::vector<wave_key> wanted;
     for (uint32_t x = 0; x < blocks; x++)
         if (sm[x] >= 3 && sm[x] <= 9)
-            for (uint32_t wave = 0; wave < 4; wave++) wanted.push_back({x, 0, 0, wave});
+            for (uint32_t wave = 0; wave < 4; wave++)
+                wanted.push_back({x, 0, 0, wave});
     CHECK(!wanted.empty(), "no workgroup ran on SM 3 to 9");
     check_filtered(trace, wanted, blocks * 4);
     for (const test::wave &wave : trace.waves)
@@ -555,7 +588,8 @@ TEST_CASE(filter_all_together)
     const test::trace trace = test::record(with_filter(filter), [] { one_mark<<<200, 96>>>(0); });
     REQUIRE(trace.valid());
     std::vector<wave_key> wanted;
-    for (uint32_t x = 12; x <= 99; x += 4) wanted.push_back({x, 0, 0, 1});
+    for (uint32_t x = 12; x <= 99; x += 4)
+        wanted.push_back({x, 0, 0, 1});
     check_filtered(trace, wanted, 600);
 }
 
@@ -617,7 +651,8 @@ TEST_CASE(clear_and_read_twice)
     test::check_clean(last);
     CHECK_EQUAL(last.waves.size(), 3);
     CHECK_EQUAL(trace.waves.size(), 2); /* the first outlives it all */
-    struct ktrace_trace_info info{};
+    struct ktrace_trace_info info {
+    };
     info.struct_size = sizeof(info);
     CHECK_EQUAL(ktrace_trace_info(&info, trace.handle()), 0);
     CHECK_EQUAL(info.waves, 2);
@@ -679,8 +714,8 @@ TEST_CASE(launches_accumulate)
         uint32_t grid[3], block[3];
         uint64_t waves, events;
     } wanted[] = {
-        {"one mark", {3, 1, 1}, {64, 1, 1}, 6, 12},     {"plain marks", {2, 1, 1}, {32, 1, 1}, 2, 10},
-        {"one mark", {2, 2, 1}, {8, 8, 1}, 8, 16},      {"payload marks", {1, 1, 1}, {96, 1, 1}, 3, 9},
+        {"one mark", {3, 1, 1}, {64, 1, 1}, 6, 12}, {"plain marks", {2, 1, 1}, {32, 1, 1}, 2, 10},
+        {"one mark", {2, 2, 1}, {8, 8, 1}, 8, 16},  {"payload marks", {1, 1, 1}, {96, 1, 1}, 3, 9},
         {"one mark", {3, 1, 1}, {64, 1, 1}, 6, 12},
     };
     REQUIRE(trace.launches.size() == 5, "%zu launches", trace.launches.size());
@@ -696,15 +731,17 @@ TEST_CASE(launches_accumulate)
         CHECK_EQUAL(launch.occurrence, 0);
         /* one stream: they do not overlap; the clocks of two SMs may disagree by a tick */
         if (i > 0)
-            CHECK(launch.begin_ps > trace.launches[i - 1].end_ps - 100000, "launch %zu begins %lld ps before %zu ends", i,
-                  (long long)(trace.launches[i - 1].end_ps - launch.begin_ps), i - 1);
+            CHECK(launch.begin_ps > trace.launches[i - 1].end_ps - 100000, "launch %zu begins %lld ps before %zu ends",
+                  i, (long long)(trace.launches[i - 1].end_ps - launch.begin_ps), i - 1);
         for (size_t k = 0; k < i; k++)
             CHECK(launch.grid_id != trace.launches[k].grid_id, "launches %zu and %zu have one grid id", k, i);
     }
     for (const test::wave &wave : trace.waves) {
         const uint32_t launch = wave.info.launch;
         if (std::string(trace.launches[launch].kernel) == "one mark")
-            CHECK(wave.events.size() == 2 && wave.events[1].payload == (launch == 0 ? 1u : launch == 2 ? 2u : 3u),
+            CHECK(wave.events.size() == 2 && wave.events[1].payload == (launch == 0   ? 1u
+                                                                        : launch == 2 ? 2u
+                                                                                      : 3u),
                   "a wave of launch %u", launch);
     }
 }
@@ -722,12 +759,15 @@ TEST_CASE(threads)
             threads.emplace_back([t, launches, &errors] {
                 cudaStream_t stream;
                 errors[t] += cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess;
-                for (int i = 0; i < launches; i++) one_mark<<<2, 64, 0, stream>>>(t * 1000 + i);
+                for (int i = 0; i < launches; i++)
+                    one_mark<<<2, 64, 0, stream>>>(t * 1000 + i);
                 errors[t] += cudaGetLastError() != cudaSuccess;
                 errors[t] += cudaStreamDestroy(stream) != cudaSuccess;
             });
-        for (std::thread &thread : threads) thread.join();
-        for (int t = 0; t < thread_count; t++) CHECK_EQUAL(errors[t], 0);
+        for (std::thread &thread : threads)
+            thread.join();
+        for (int t = 0; t < thread_count; t++)
+            CHECK_EQUAL(errors[t], 0);
 
         ktrace_trace *raw[2] = {};
         int status[2] = {};
@@ -740,7 +780,8 @@ TEST_CASE(threads)
         std::vector<int> seen(thread_count * 1000);
         size_t waves = 0;
         for (int i = 0; i < 2; i++) {
-            if (status[i] < 0) continue;
+            if (status[i] < 0)
+                continue;
             const test::trace trace(raw[i], round == 0);
             test::check_consistent(trace);
             waves += trace.waves.size();
@@ -752,7 +793,8 @@ TEST_CASE(threads)
         }
         CHECK_EQUAL(waves, thread_count * launches * 4);
         for (int t = 0; t < thread_count; t++)
-            for (int i = 0; i < launches; i++) CHECK_EQUAL(seen[t * 1000 + i], 4);
+            for (int i = 0; i < launches; i++)
+                CHECK_EQUAL(seen[t * 1000 + i], 4);
     }
 }
 

@@ -17,7 +17,8 @@ using test::push;
 using test::start;
 using test::stop;
 
-namespace {
+namespace
+{
 
 constexpr uint32_t roomy = 512; /* slots of every ring, where the case is not about capacity */
 
@@ -65,7 +66,8 @@ __global__ void if_else_kernel(int *out, int natural)
         x += 3;
         work(x);
     }
-    if (!natural) __syncwarp();
+    if (!natural)
+        __syncwarp();
     KTRACE_MARK("after");
     out[threadIdx.x] = x;
 }
@@ -96,7 +98,8 @@ __global__ void single_lanes_kernel(int *out)
     KTRACE_KERNEL("single lanes");
     const int lane = lane_index();
     int x = lane;
-    if (lane == 5) KTRACE_MARK("five", lane);
+    if (lane == 5)
+        KTRACE_MARK("five", lane);
     __syncwarp();
     if (lane == 31) {
         KTRACE_RANGE("last");
@@ -104,9 +107,11 @@ __global__ void single_lanes_kernel(int *out)
         KTRACE_MARK("inside", lane);
     }
     __syncwarp();
-    if (lane == 0) KTRACE_MARK("zero", lane);
+    if (lane == 0)
+        KTRACE_MARK("zero", lane);
     __syncwarp();
-    if (lane == 5 || lane == 31) KTRACE_MARK("two", lane);
+    if (lane == 5 || lane == 31)
+        KTRACE_MARK("two", lane);
     __syncwarp();
     KTRACE_MARK("all", lane);
     out[threadIdx.x] = x;
@@ -119,8 +124,8 @@ TEST_CASE(single_lanes)
     REQUIRE(trace.valid());
     test::check_clean(trace);
     const test::wave &wave = test::only_wave(trace);
-    test::check_sequence(wave, {mark("five", 5, 5), push("last", 31), mark("inside", 31, 31), pop(31), mark("zero", 0, 0),
-                                mark("two", 5, 5), mark("all", 0, 0)});
+    test::check_sequence(wave, {mark("five", 5, 5), push("last", 31), mark("inside", 31, 31), pop(31),
+                                mark("zero", 0, 0), mark("two", 5, 5), mark("all", 0, 0)});
     test::check_pairs(wave, {{1, 3}});
 }
 
@@ -220,13 +225,15 @@ TEST_CASE(switch_four_ways)
         const auto ranges = test::ranges_of(wave, name);
         REQUIRE(ranges.size() == 1, "%zu ranges '%s'", ranges.size(), name);
         CHECK(wave.events[ranges[0].first].lane == wave.events[ranges[0].second].lane, "'%s'", name);
-        for (size_t i = 1; i <= 8; i++) CHECK(test::is_begin(wave.events[i]) || test::is_end(wave.events[i]));
+        for (size_t i = 1; i <= 8; i++)
+            CHECK(test::is_begin(wave.events[i]) || test::is_end(wave.events[i]));
     }
 }
 
 /* ---- Loops ------------------------------------------------------------------------------------------------------ */
 
-namespace {
+namespace
+{
 
 constexpr int most_trips = 13;
 
@@ -239,13 +246,15 @@ __host__ __device__ int trips_of(int lane)
 int leader_of_turn(int turn)
 {
     for (int lane = 0; lane < 32; lane++)
-        if (trips_of(lane) > turn) return lane;
+        if (trips_of(lane) > turn)
+            return lane;
     return -1;
 }
 
 } /* namespace */
 
-template <int Unroll> __global__ void trip_counts_kernel(int *out)
+template <int Unroll>
+__global__ void trip_counts_kernel(int *out)
 {
     KTRACE_KERNEL("trip counts");
     const int lane = lane_index();
@@ -276,7 +285,8 @@ TEST_CASE(trip_counts)
     REQUIRE(trace.valid());
     test::check_clean(trace);
     std::vector<test::expected> wanted = {mark("before", 0)};
-    for (int turn = 0; turn < most_trips; turn++) wanted.push_back(mark("turn", leader_of_turn(turn), turn));
+    for (int turn = 0; turn < most_trips; turn++)
+        wanted.push_back(mark("turn", leader_of_turn(turn), turn));
     wanted.push_back(mark("after", 0));
     test::check_sequence(test::only_wave(trace), wanted);
 }
@@ -294,13 +304,15 @@ TEST_CASE(trip_counts_natural)
     const test::about about(wave);
     int led[32][most_trips] = {};
     for (const test::event &e : wave.events) {
-        if (e.name != "turn") continue;
+        if (e.name != "turn")
+            continue;
         REQUIRE(e.payload < (uint64_t)most_trips && e.lane < 32);
         led[e.lane][e.payload]++;
     }
     for (int turn = 0; turn < most_trips; turn++) {
         for (int lane = 0; lane < 32; lane++)
-            CHECK(led[lane][turn] <= (trips_of(lane) > turn), "lane %d led turn %d %d times", lane, turn, led[lane][turn]);
+            CHECK(led[lane][turn] <= (trips_of(lane) > turn), "lane %d led turn %d %d times", lane, turn,
+                  led[lane][turn]);
         CHECK_EQUAL(led[leader_of_turn(turn)][turn], 1);
     }
     CHECK_EQUAL(test::count_of(wave, KTRACE_KIND_MARK, "before"), 1);
@@ -357,7 +369,8 @@ __global__ void break_kernel(int *out)
     for (int turn = 0; turn < 8; turn++) {
         KTRACE_RANGE("turn", turn);
         work(x);
-        if (lane == turn) break;
+        if (lane == turn)
+            break;
         work(x);
     }
     __syncwarp();
@@ -393,7 +406,8 @@ TEST_CASE(break_out_of_ranges)
 
 /* ---- Leaving early ---------------------------------------------------------------------------------------------- */
 
-template <bool LowLeaves> __global__ void early_return_kernel(int *out)
+template <bool LowLeaves>
+__global__ void early_return_kernel(int *out)
 {
     KTRACE_KERNEL("early return");
     const int lane = lane_index();
@@ -415,10 +429,12 @@ template <bool LowLeaves> __global__ void early_return_kernel(int *out)
     out[threadIdx.x] = x;
 }
 
-template <bool LowLeaves> static void check_early_return()
+template <bool LowLeaves>
+static void check_early_return()
 {
     test::device_array<int> out(32);
-    const test::trace trace = test::record(roomy_rings(), [&] { early_return_kernel<LowLeaves><<<1, 32>>>(out.get()); });
+    const test::trace trace =
+        test::record(roomy_rings(), [&] { early_return_kernel<LowLeaves><<<1, 32>>>(out.get()); });
     REQUIRE(trace.valid());
     test::check_clean(trace);
     const test::wave &wave = test::only_wave(trace);
@@ -508,7 +524,8 @@ __global__ void shape_kernel(int *out)
     int x = thread;
     KTRACE_RANGE("all", block);
     work(x);
-    if ((thread & 31) >= 8) KTRACE_MARK("upper", thread);
+    if ((thread & 31) >= 8)
+        KTRACE_MARK("upper", thread);
     __syncwarp();
     KTRACE_MARK("wave", thread >> 5);
     out[block * threads + thread] = x;
@@ -539,7 +556,8 @@ static void check_shape(dim3 grid, dim3 block)
         const uint32_t first = wave.info.wave * 32, lanes = std::min(32u, threads - first);
         CHECK_EQUAL(wave.info.lane_count, lanes);
         std::vector<test::expected> wanted = {push("all", 0, (int)index)};
-        if (lanes > 8) wanted.push_back(mark("upper", 8, (int)first + 8));
+        if (lanes > 8)
+            wanted.push_back(mark("upper", 8, (int)first + 8));
         wanted.push_back(mark("wave", 0, (int)wave.info.wave));
         wanted.push_back(pop(0));
         test::check_sequence(wave, wanted);
@@ -573,7 +591,8 @@ __device__ __forceinline__ int inlined(int x KTRACE_PARAM)
 {
     KTRACE_RANGE("inlined", 1);
     work(x);
-    if (x == 123456789) return 0; /* never: another way out of the range */
+    if (x == 123456789)
+        return 0; /* never: another way out of the range */
     KTRACE_MARK("in inlined");
     return x;
 }
@@ -620,13 +639,26 @@ TEST_CASE(calls)
     REQUIRE(trace.valid());
     test::check_clean(trace);
     const test::wave &wave = test::only_wave(trace);
-    test::check_sequence(wave, {mark("first", 0),        push("called", 0, 1),    push("inlined", 0, 1),
-                                mark("in inlined", 0),   pop(0),                  mark("in called", 0, 1),
-                                pop(0),                  push("caller", 0),       push("called", 0, 2),
-                                push("inlined", 0, 1),   mark("in inlined", 0),   pop(0),
-                                mark("in called", 0, 2), pop(0),                  pop(0),
-                                push("inlined", 0, 1),   mark("in inlined", 0),   pop(0),
-                                mark("alone", 0),        mark("last", 0)});
+    test::check_sequence(wave, {mark("first", 0),
+                                push("called", 0, 1),
+                                push("inlined", 0, 1),
+                                mark("in inlined", 0),
+                                pop(0),
+                                mark("in called", 0, 1),
+                                pop(0),
+                                push("caller", 0),
+                                push("called", 0, 2),
+                                push("inlined", 0, 1),
+                                mark("in inlined", 0),
+                                pop(0),
+                                mark("in called", 0, 2),
+                                pop(0),
+                                pop(0),
+                                push("inlined", 0, 1),
+                                mark("in inlined", 0),
+                                pop(0),
+                                mark("alone", 0),
+                                mark("last", 0)});
     test::check_pairs(wave, {{1, 6}, {2, 4}, {7, 14}, {8, 13}, {9, 11}, {15, 17}});
 }
 
@@ -658,10 +690,12 @@ TEST_CASE(divergent_calls)
     test::check_clean(trace);
     const test::wave &wave = test::only_wave(trace);
     const test::about about(wave);
-    test::check_lane(wave, 0, {mark("even", 0), push("called", 0, 2), push("inlined", 0, 1), mark("in inlined", 0), pop(0),
-                               mark("in called", 0, 2), pop(0), mark("even done", 0), mark("after", 0)});
-    test::check_lane(wave, 1, {mark("odd", 1), push("called", 1, 1), push("inlined", 1, 1), mark("in inlined", 1), pop(1),
-                               mark("in called", 1, 1), pop(1), mark("odd done", 1)});
+    test::check_lane(wave, 0,
+                     {mark("even", 0), push("called", 0, 2), push("inlined", 0, 1), mark("in inlined", 0), pop(0),
+                      mark("in called", 0, 2), pop(0), mark("even done", 0), mark("after", 0)});
+    test::check_lane(wave, 1,
+                     {mark("odd", 1), push("called", 1, 1), push("inlined", 1, 1), mark("in inlined", 1), pop(1),
+                      mark("in called", 1, 1), pop(1), mark("odd done", 1)});
     CHECK_EQUAL(wave.events.size(), 17);
     for (const char *name : {"called", "inlined"}) {
         const auto ranges = test::ranges_of(wave, name);
@@ -678,7 +712,8 @@ __global__ void both_pop_kernel(int *out, int depth)
     KTRACE_KERNEL("both pop");
     const int lane = lane_index();
     int x = lane;
-    if (depth == 2) KTRACE_RANGE_PUSH("outer");
+    if (depth == 2)
+        KTRACE_RANGE_PUSH("outer");
     KTRACE_RANGE_PUSH("inner");
     work(x);
     if (lane < 16) {
@@ -695,7 +730,8 @@ __global__ void both_pop_kernel(int *out, int depth)
     }
     __syncwarp();
     KTRACE_MARK("after");
-    if (depth == 2) KTRACE_RANGE_POP();
+    if (depth == 2)
+        KTRACE_RANGE_POP();
     out[threadIdx.x] = x;
 }
 
@@ -716,7 +752,8 @@ static void check_both_pop(int depth)
     const size_t after = test::only_event(wave, KTRACE_KIND_MARK, "after");
     size_t last_pop = 0;
     for (size_t i = 0; i < wave.events.size() && i < after; i++)
-        if (wave.events[i].kind == KTRACE_KIND_POP) last_pop = i;
+        if (wave.events[i].kind == KTRACE_KIND_POP)
+            last_pop = i;
     CHECK_EQUAL(inner[0].first, depth - 1);
     CHECK_EQUAL(inner[0].second, last_pop);
     if (depth == 2) {
@@ -737,7 +774,8 @@ TEST_CASE(both_sides_pop_inner)
     check_both_pop(2);
 }
 
-template <bool LowPops> __global__ void one_pops_kernel(int *out)
+template <bool LowPops>
+__global__ void one_pops_kernel(int *out)
 {
     KTRACE_KERNEL("one pops");
     const int lane = lane_index();
@@ -758,7 +796,8 @@ template <bool LowPops> __global__ void one_pops_kernel(int *out)
     out[threadIdx.x] = x;
 }
 
-template <bool LowPops> static void check_one_pops()
+template <bool LowPops>
+static void check_one_pops()
 {
     test::device_array<int> out(32);
     const test::trace trace = test::record(roomy_rings(), [&] { one_pops_kernel<LowPops><<<1, 32>>>(out.get()); });
@@ -842,8 +881,8 @@ TEST_CASE(overlapping_tokens)
     REQUIRE(trace.valid());
     test::check_clean(trace);
     const test::wave &wave = test::only_wave(trace);
-    test::check_sequence(
-        wave, {start("a", 0), start("b", 0, 11), push("stack", 0), stop("a", 0, 12), pop(0), stop("b", 0)});
+    test::check_sequence(wave,
+                         {start("a", 0), start("b", 0, 11), push("stack", 0), stop("a", 0, 12), pop(0), stop("b", 0)});
     test::check_pairs(wave, {{0, 3}, {1, 5}, {2, 4}});
 }
 
@@ -885,7 +924,8 @@ TEST_CASE(token_started_together_stopped_apart)
     CHECK_EQUAL(ranges[0].first, 0);
     size_t last_stop = 0;
     for (size_t i = 0; i < wave.events.size(); i++)
-        if (wave.events[i].kind == KTRACE_KIND_STOP) last_stop = i;
+        if (wave.events[i].kind == KTRACE_KIND_STOP)
+            last_stop = i;
     CHECK_EQUAL(ranges[0].second, last_stop);
 }
 
@@ -897,7 +937,8 @@ __global__ void token_one_stops_kernel(int *out)
     int x = lane;
     const ktrace_token token = KTRACE_RANGE_START("token");
     work(x);
-    if (lane >= 9) KTRACE_RANGE_STOP(token, lane);
+    if (lane >= 9)
+        KTRACE_RANGE_STOP(token, lane);
     __syncwarp();
     KTRACE_MARK("after");
     out[threadIdx.x] = x;
@@ -955,7 +996,8 @@ TEST_CASE(token_started_apart_stopped_together)
 
 /* The reference's loop: stop the last turn's range, start this turn's. Lanes leave at different turns, lane 0 before the
  * first; the stop behind the loop closes the latest. */
-template <int First> __global__ void token_loop_kernel(int *out)
+template <int First>
+__global__ void token_loop_kernel(int *out)
 {
     KTRACE_KERNEL("token loop");
     const int lane = lane_index();
@@ -974,7 +1016,8 @@ template <int First> __global__ void token_loop_kernel(int *out)
     out[threadIdx.x] = x;
 }
 
-template <int First> static void check_token_loop()
+template <int First>
+static void check_token_loop()
 {
     test::device_array<int> out(32);
     const test::trace trace = test::record(roomy_rings(), [&] { token_loop_kernel<First><<<1, 32>>>(out.get()); });
@@ -984,7 +1027,8 @@ template <int First> static void check_token_loop()
     std::vector<std::pair<uint32_t, uint32_t>> pairs;
     for (int turn = 0; turn < most_trips + First; turn++) {
         const int leader = turn < First ? 0 : leader_of_turn(turn - First);
-        if (turn > 0) wanted.push_back(stop("turn", leader));
+        if (turn > 0)
+            wanted.push_back(stop("turn", leader));
         pairs.push_back({(uint32_t)wanted.size(), (uint32_t)wanted.size() + 1});
         wanted.push_back(start("turn", leader, turn));
     }
@@ -1015,7 +1059,8 @@ __global__ void inactive_kernel(int *out)
     KTRACE_RANGE_STOP(token);
     KTRACE_RANGE_STOP(token, lane);
     KTRACE_MARK("before");
-    if (lane >= 20) token = KTRACE_RANGE_START("some", lane);
+    if (lane >= 20)
+        token = KTRACE_RANGE_START("some", lane);
     __syncwarp();
     work(x);
     KTRACE_RANGE_STOP(token, lane); /* lane 20 is the first that holds one */
@@ -1143,7 +1188,8 @@ TEST_CASE(shuffles)
                                 mark("odd synced", 1, 1), pop(1), mark("vote", 0, 16)});
     test::check_pairs(wave, {{0, 6}, {7, 9}});
     const std::vector<int> values = out.host();
-    for (int lane = 0; lane < 32; lane++) CHECK_EQUAL(values[lane], 528 + (lane & 1));
+    for (int lane = 0; lane < 32; lane++)
+        CHECK_EQUAL(values[lane], 528 + (lane & 1));
 }
 
 __global__ void groups_kernel(int *out)
@@ -1154,7 +1200,8 @@ __global__ void groups_kernel(int *out)
     const int lane = lane_index();
     int x = lane;
     /* One instruction for the leaders of all four tiles: one event. */
-    if (tile.thread_rank() == 0) KTRACE_MARK("tile leaders", (int)tile.meta_group_rank());
+    if (tile.thread_rank() == 0)
+        KTRACE_MARK("tile leaders", (int)tile.meta_group_rank());
     __syncwarp();
 #pragma unroll 1
     for (int which = 0; which < 4; which++) {
@@ -1168,7 +1215,8 @@ __global__ void groups_kernel(int *out)
     }
     if (lane % 3 == 1) {
         const auto some = cg::coalesced_threads();
-        if (some.thread_rank() == 2) KTRACE_MARK("third of some", (int)some.size());
+        if (some.thread_rank() == 2)
+            KTRACE_MARK("third of some", (int)some.size());
     }
     __syncwarp();
     KTRACE_MARK("after");
@@ -1191,7 +1239,8 @@ TEST_CASE(cooperative_groups_in_a_wave)
 
 /* ---- Many waves, every lane its own way ------------------------------------------------------------------------- */
 
-namespace {
+namespace
+{
 
 __host__ __device__ uint32_t way_of(uint32_t block, uint32_t thread, uint32_t turn)
 {
@@ -1235,7 +1284,8 @@ __global__ void hashed_ways_kernel(int *out, int turns)
             break;
         }
         default:
-            if (turn & 1) x = way_three(x, turn KTRACE_ARG);
+            if (turn & 1)
+                x = way_three(x, turn KTRACE_ARG);
             break;
         }
         __syncwarp();
@@ -1248,9 +1298,8 @@ TEST_CASE(hashed_ways)
     const int turns = 40;
     const uint32_t blocks = test::quick() ? 4 : 48, threads = 112; /* the last wave has 16 lanes */
     test::device_array<int> out((size_t)blocks * threads);
-    const test::trace trace = test::record(test::sizes(256, 256), [&] {
-        hashed_ways_kernel<<<blocks, threads>>>(out.get(), turns);
-    });
+    const test::trace trace =
+        test::record(test::sizes(256, 256), [&] { hashed_ways_kernel<<<blocks, threads>>>(out.get(), turns); });
     REQUIRE(trace.valid());
     test::check_clean(trace);
     REQUIRE(trace.waves.size() == blocks * 4, "%zu waves", trace.waves.size());
@@ -1263,8 +1312,10 @@ TEST_CASE(hashed_ways)
             for (uint32_t way = 0; way < 4; way++) {
                 int leader = -1;
                 for (uint32_t lane = 0; lane < lanes && leader < 0; lane++)
-                    if (way_of(wave.info.workgroup[0], first + lane, (uint32_t)turn) == way) leader = (int)lane;
-                if (leader < 0) continue;
+                    if (way_of(wave.info.workgroup[0], first + lane, (uint32_t)turn) == way)
+                        leader = (int)lane;
+                if (leader < 0)
+                    continue;
                 std::vector<test::expected> &events = wanted[leader];
                 const size_t before = events.size();
                 if (way == 0) {
@@ -1283,10 +1334,12 @@ TEST_CASE(hashed_ways)
                 total += events.size() - before;
             }
         CHECK_EQUAL(wave.events.size(), total);
-        for (uint32_t lane = 0; lane < 32; lane++) test::check_lane(wave, lane, wanted[lane]);
+        for (uint32_t lane = 0; lane < 32; lane++)
+            test::check_lane(wave, lane, wanted[lane]);
         for (size_t i = 0; i < wave.events.size(); i++) {
             const test::event &e = wave.events[i];
-            if (!test::is_begin(e)) continue;
+            if (!test::is_begin(e))
+                continue;
             CHECK(e.partner != KTRACE_NO_INDEX && wave.events[e.partner].lane == e.lane, "range at %zu", i);
         }
     }

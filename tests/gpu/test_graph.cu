@@ -20,10 +20,12 @@ __global__ void node_b(int *replay)
 {
     KTRACE_KERNEL("node b");
     KTRACE_RANGE("body", (int)blockIdx.x);
-    if (blockIdx.x == 0 && threadIdx.x == 0) *replay += 1;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        *replay += 1;
 }
 
-namespace {
+namespace
+{
 
 constexpr uint32_t blocks_a = 5, threads_a = 96, blocks_b = 3, threads_b = 32;
 constexpr uint64_t waves_a = blocks_a * 3, waves_b = blocks_b;
@@ -41,13 +43,17 @@ struct graph {
         node_a<<<blocks_a, threads_a, 0, stream>>>(replay);
         node_b<<<blocks_b, threads_b, 0, stream>>>(replay);
         CHECK_CUDA(cudaStreamEndCapture(stream, &built));
-        if (built) CHECK_CUDA(cudaGraphInstantiate(&executable, built, 0));
+        if (built)
+            CHECK_CUDA(cudaGraphInstantiate(&executable, built, 0));
     }
     ~graph()
     {
-        if (executable) cudaGraphExecDestroy(executable);
-        if (built) cudaGraphDestroy(built);
-        if (stream) cudaStreamDestroy(stream);
+        if (executable)
+            cudaGraphExecDestroy(executable);
+        if (built)
+            cudaGraphDestroy(built);
+        if (stream)
+            cudaStreamDestroy(stream);
     }
     graph(const graph &) = delete;
     graph &operator=(const graph &) = delete;
@@ -100,12 +106,14 @@ TEST_CASE(graph_built_before)
     test::capture capture;
     test::trace trace;
     REQUIRE(capture.begin(test::sizes(16, 4)) == 0);
-    for (int i = 0; i < 3; i++) graph.replay();
+    for (int i = 0; i < 3; i++)
+        graph.replay();
     REQUIRE(capture.read(trace) == 0);
     check_replays(trace, 3, 1);
     graph.replay();
     REQUIRE(capture.clear() == 0);
-    for (int i = 0; i < 2; i++) graph.replay();
+    for (int i = 0; i < 2; i++)
+        graph.replay();
     REQUIRE(capture.end(trace) == 0);
     check_replays(trace, 2, 5);
     graph.replay(); /* the memory is gone, and the nodes know */
@@ -122,7 +130,8 @@ TEST_CASE(graph_built_inside)
     {
         const graph graph(replay.get());
         REQUIRE(graph.executable);
-        for (int i = 0; i < 3; i++) graph.replay();
+        for (int i = 0; i < 3; i++)
+            graph.replay();
         REQUIRE(capture.end(trace) == 0);
     }
     check_replays(trace, 3, 0);
@@ -143,10 +152,12 @@ TEST_CASE(graph_and_plain_launches)
     test::check_clean(trace);
     REQUIRE(trace.launches.size() == 5, "%zu launches", trace.launches.size());
     const uint64_t waves[5] = {waves_a, waves_b, 2, waves_a, waves_b};
-    for (int i = 0; i < 5; i++) CHECK(trace.launches[i].waves == waves[i], "launch %d: %llu waves", i,
-                                      (unsigned long long)trace.launches[i].waves);
+    for (int i = 0; i < 5; i++)
+        CHECK(trace.launches[i].waves == waves[i], "launch %d: %llu waves", i,
+              (unsigned long long)trace.launches[i].waves);
     for (const test::wave &wave : trace.waves)
-        if (wave.info.launch == 2) test::check_sequence(wave, {mark("replay", 0, 1)});
+        if (wave.info.launch == 2)
+            test::check_sequence(wave, {mark("replay", 0, 1)});
 }
 
 /* Reading and clearing while a stream is being captured are errors that say so; the capture survives them. */
@@ -159,7 +170,8 @@ TEST_CASE(read_while_a_graph_is_built)
     test::trace trace;
     std::string message;
     for (int which = 0; which < 3; which++) {
-        if (which < 2) REQUIRE(capture.handle() || capture.begin(test::sizes(16, 4)) == 0);
+        if (which < 2)
+            REQUIRE(capture.handle() || capture.begin(test::sizes(16, 4)) == 0);
         CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
         node_a<<<1, 32, 0, stream>>>(replay.get());
         int status = 0;
@@ -175,12 +187,16 @@ TEST_CASE(read_while_a_graph_is_built)
             message = ktrace_last_error();
             ktrace_capture_destroy(second);
         }
-        CHECK(status == KTRACE_ERROR_STATE, "%s gives '%s': %s", which == 0 ? "read" : which == 1 ? "clear" : "begin",
+        CHECK(status == KTRACE_ERROR_STATE, "%s gives '%s': %s",
+              which == 0   ? "read"
+              : which == 1 ? "clear"
+                           : "begin",
               ktrace_status_name(status), message.c_str());
         std::printf("  said: %s\n", message.c_str());
         cudaGraph_t built = nullptr;
         cudaStreamEndCapture(stream, &built); /* our calls may have spoilt it */
-        if (built) cudaGraphDestroy(built);
+        if (built)
+            cudaGraphDestroy(built);
         cudaGetLastError();
         if (which == 1) { /* the capture still works */
             node_a<<<1, 32, 0, stream>>>(replay.get());

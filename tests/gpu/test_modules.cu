@@ -24,7 +24,8 @@ using test::stop;
 
 /* ---- Finding things --------------------------------------------------------------------------------------------- */
 
-namespace {
+namespace
+{
 
 std::string path_of(const char *name)
 {
@@ -48,7 +49,8 @@ struct driver {
     driver()
     {
         void *library = dlopen("libcuda.so.1", RTLD_NOW);
-        if (!library) return;
+        if (!library)
+            return;
         load = (decltype(load))dlsym(library, "cuModuleLoad");
         unload = (decltype(unload))dlsym(library, "cuModuleUnload");
         function = (decltype(function))dlsym(library, "cuModuleGetFunction");
@@ -85,8 +87,10 @@ struct library {
         const std::string path = path_of(name);
         handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         CHECK(handle, "dlopen: %s", handle ? "" : dlerror());
-        if (handle) launch = (launch_module_lib)dlsym(handle, "launch_module_lib");
-        if (handle) CHECK(launch, "launch_module_lib is not in %s", path.c_str());
+        if (handle)
+            launch = (launch_module_lib)dlsym(handle, "launch_module_lib");
+        if (handle)
+            CHECK(launch, "launch_module_lib is not in %s", path.c_str());
     }
     ~library()
     {
@@ -96,7 +100,8 @@ struct library {
     library &operator=(const library &) = delete;
     void close()
     {
-        if (handle) dlclose(handle);
+        if (handle)
+            dlclose(handle);
         handle = nullptr;
         launch = nullptr;
     }
@@ -114,25 +119,30 @@ std::vector<uint32_t> launches_of(const test::trace &trace, const char *kernel)
 {
     std::vector<uint32_t> found;
     for (uint32_t i = 0; i < trace.launches.size(); i++)
-        if (std::string(trace.launches[i].kernel) == kernel) found.push_back(i);
+        if (std::string(trace.launches[i].kernel) == kernel)
+            found.push_back(i);
     return found;
 }
 
 /* Every wave of the launch has these events (made by `wanted` from the block's index), all from this file. */
 template <class Wanted>
-void check_launch(const test::trace &trace, uint32_t launch, int blocks, const std::vector<std::string> &files, Wanted wanted)
+void check_launch(const test::trace &trace, uint32_t launch, int blocks, const std::vector<std::string> &files,
+                  Wanted wanted)
 {
     int waves = 0;
     for (const test::wave &wave : trace.waves) {
-        if (wave.info.launch != launch) continue;
+        if (wave.info.launch != launch)
+            continue;
         waves++;
         const test::about about(wave);
         test::check_sequence(wave, wanted((int)wave.info.workgroup[0]));
         for (size_t i = 0; i < wave.events.size(); i++) {
             const test::event &e = wave.events[i];
-            if (e.kind == KTRACE_KIND_POP || e.kind == KTRACE_KIND_STOP) continue; /* one descriptor for all ends */
+            if (e.kind == KTRACE_KIND_POP || e.kind == KTRACE_KIND_STOP)
+                continue; /* one descriptor for all ends */
             const std::string file = test::base_name(e.file);
-            CHECK(std::find(files.begin(), files.end(), file) != files.end(), "event %zu is from '%s'", i, e.file.c_str());
+            CHECK(std::find(files.begin(), files.end(), file) != files.end(), "event %zu is from '%s'", i,
+                  e.file.c_str());
             CHECK(e.line > 0 && e.line < 200, "event %zu is from line %u", i, e.line);
         }
     }
@@ -164,14 +174,15 @@ std::vector<test::expected> wanted_of_a(int block)
 
 std::vector<test::expected> wanted_of_b(int block)
 {
-    return {mark("b", 0),      start("only in b", 0, block), push_double("hidden", 0, block), mark("in hidden of b", 0), pop(0),
-            stop("only in b", 0), mark("shared name", 0, 100 + block)};
+    return {mark("b", 0), start("only in b", 0, block), push_double("hidden", 0, block),    mark("in hidden of b", 0),
+            pop(0),       stop("only in b", 0),         mark("shared name", 0, 100 + block)};
 }
 
 void check_a(const test::trace &trace, uint32_t launch, int blocks)
 {
     std::vector<std::string> files = {"module_a.cu"};
-    if (TEST_MODULES_RDC) files.push_back("module_b.cu");
+    if (TEST_MODULES_RDC)
+        files.push_back("module_b.cu");
     check_launch(trace, launch, blocks, files, wanted_of_a);
 }
 
@@ -205,7 +216,8 @@ struct cubin {
         const std::string path = path_of(name);
         CUresult result = the_driver().load(&module, path.c_str());
         CHECK(result == CUDA_SUCCESS, "cuModuleLoad %s: CUresult %d", path.c_str(), (int)result);
-        if (result != CUDA_SUCCESS) return;
+        if (result != CUDA_SUCCESS)
+            return;
         result = the_driver().function(&function, module, "cubin_kernel");
         CHECK(result == CUDA_SUCCESS, "cuModuleGetFunction: CUresult %d", (int)result);
     }
@@ -221,7 +233,8 @@ struct cubin {
     }
     void unload()
     {
-        if (module) CHECK(the_driver().unload(module) == CUDA_SUCCESS, "cuModuleUnload");
+        if (module)
+            CHECK(the_driver().unload(module) == CUDA_SUCCESS, "cuModuleUnload");
         module = nullptr;
         function = nullptr;
     }
@@ -374,7 +387,8 @@ TEST_CASE(library_closed_during_the_capture)
 
 TEST_CASE(cubin_attached)
 {
-    if (!the_driver().found()) return test::skip_case("no driver API in libcuda.so.1");
+    if (!the_driver().found())
+        return test::skip_case("no driver API in libcuda.so.1");
     test::device_array<int> out(64);
     cubin module("module_cubin.cubin");
     REQUIRE(module.loaded());
@@ -409,7 +423,8 @@ TEST_CASE(cubin_attached)
 /* The same cubin loaded twice is two modules. One is attached inside the capture and gone before the read. */
 TEST_CASE(cubin_loaded_twice)
 {
-    if (!the_driver().found()) return test::skip_case("no driver API in libcuda.so.1");
+    if (!the_driver().found())
+        return test::skip_case("no driver API in libcuda.so.1");
     test::device_array<int> out(64);
     cubin first("module_cubin.cubin"), second("module_cubin.cubin");
     REQUIRE(first.loaded() && second.loaded());
@@ -442,7 +457,8 @@ TEST_CASE(cubin_loaded_twice)
 
 TEST_CASE(cubin_without_annotations)
 {
-    if (!the_driver().found()) return test::skip_case("no driver API in libcuda.so.1");
+    if (!the_driver().found())
+        return test::skip_case("no driver API in libcuda.so.1");
     test::device_array<int> out(64);
     cubin plain("module_plain.cubin");
     REQUIRE(plain.loaded());

@@ -9,7 +9,8 @@
 #include <climits>
 #include <cmath>
 
-namespace {
+namespace
+{
 
 struct values {
     bool yes, no;
@@ -122,35 +123,50 @@ __global__ void from_memory(const values *v)
     KTRACE_MARK("true", v->yes);
     KTRACE_MARK("false", v->no);
 #pragma unroll
-    for (int i = 0; i < 3; i++) KTRACE_MARK("char", v->character[i]);
+    for (int i = 0; i < 3; i++)
+        KTRACE_MARK("char", v->character[i]);
 #pragma unroll
-    for (int i = 0; i < 3; i++) KTRACE_MARK("signed char", v->int8[i]);
+    for (int i = 0; i < 3; i++)
+        KTRACE_MARK("signed char", v->int8[i]);
 #pragma unroll
-    for (int i = 0; i < 2; i++) KTRACE_MARK("unsigned char", v->uint8[i]);
+    for (int i = 0; i < 2; i++)
+        KTRACE_MARK("unsigned char", v->uint8[i]);
 #pragma unroll
-    for (int i = 0; i < 3; i++) KTRACE_MARK("short", v->int16[i]);
+    for (int i = 0; i < 3; i++)
+        KTRACE_MARK("short", v->int16[i]);
 #pragma unroll
-    for (int i = 0; i < 2; i++) KTRACE_MARK("unsigned short", v->uint16[i]);
+    for (int i = 0; i < 2; i++)
+        KTRACE_MARK("unsigned short", v->uint16[i]);
 #pragma unroll
-    for (int i = 0; i < 4; i++) KTRACE_MARK("int", v->int32[i]);
+    for (int i = 0; i < 4; i++)
+        KTRACE_MARK("int", v->int32[i]);
 #pragma unroll
-    for (int i = 0; i < 2; i++) KTRACE_MARK("unsigned", v->uint32[i]);
+    for (int i = 0; i < 2; i++)
+        KTRACE_MARK("unsigned", v->uint32[i]);
 #pragma unroll
-    for (int i = 0; i < 3; i++) KTRACE_MARK("long", v->longs[i]);
+    for (int i = 0; i < 3; i++)
+        KTRACE_MARK("long", v->longs[i]);
 #pragma unroll
-    for (int i = 0; i < 2; i++) KTRACE_MARK("unsigned long", v->ulongs[i]);
+    for (int i = 0; i < 2; i++)
+        KTRACE_MARK("unsigned long", v->ulongs[i]);
 #pragma unroll
-    for (int i = 0; i < 4; i++) KTRACE_MARK("long long", v->int64[i]);
+    for (int i = 0; i < 4; i++)
+        KTRACE_MARK("long long", v->int64[i]);
 #pragma unroll
-    for (int i = 0; i < 3; i++) KTRACE_MARK("unsigned long long", v->uint64[i]);
+    for (int i = 0; i < 3; i++)
+        KTRACE_MARK("unsigned long long", v->uint64[i]);
 #pragma unroll
-    for (int i = 0; i < 9; i++) KTRACE_MARK("float", v->float32[i]);
+    for (int i = 0; i < 9; i++)
+        KTRACE_MARK("float", v->float32[i]);
 #pragma unroll
-    for (int i = 0; i < 9; i++) KTRACE_MARK("double", v->float64[i]);
+    for (int i = 0; i < 9; i++)
+        KTRACE_MARK("double", v->float64[i]);
 #pragma unroll
-    for (int i = 0; i < 8; i++) KTRACE_MARK("half", half_of(v->half[i]));
+    for (int i = 0; i < 8; i++)
+        KTRACE_MARK("half", half_of(v->half[i]));
 #pragma unroll
-    for (int i = 0; i < 8; i++) KTRACE_MARK("bfloat16", bfloat_of(v->bfloat[i]));
+    for (int i = 0; i < 8; i++)
+        KTRACE_MARK("bfloat16", bfloat_of(v->bfloat[i]));
 }
 
 static std::vector<wanted> wanted_from_memory(const values &v)
@@ -164,17 +180,28 @@ static std::vector<wanted> wanted_from_memory(const values &v)
     add("absent", KTRACE_PAYLOAD_NONE, 0);
     add("true", KTRACE_PAYLOAD_BOOL, 1);
     add("false", KTRACE_PAYLOAD_BOOL, 0);
-    for (const char value : v.character) add("char", CHAR_MIN < 0 ? i64 : u64, (uint64_t)(int64_t)value);
-    for (const signed char value : v.int8) add("signed char", i64, (uint64_t)(int64_t)value);
-    for (const unsigned char value : v.uint8) add("unsigned char", u64, value);
-    for (const short value : v.int16) add("short", i64, (uint64_t)(int64_t)value);
-    for (const unsigned short value : v.uint16) add("unsigned short", u64, value);
-    for (const int value : v.int32) add("int", i64, (uint64_t)(int64_t)value);
-    for (const unsigned value : v.uint32) add("unsigned", u64, value);
-    for (const long value : v.longs) add("long", i64, (uint64_t)(int64_t)value);
-    for (const unsigned long value : v.ulongs) add("unsigned long", u64, value);
-    for (const long long value : v.int64) add("long long", i64, (uint64_t)value);
-    for (const unsigned long long value : v.uint64) add("unsigned long long", u64, value);
+    for (const char value : v.character)
+        add("char", CHAR_MIN < 0 ? i64 : u64, (uint64_t)(int64_t)value);
+    for (const signed char value : v.int8)
+        add("signed char", i64, (uint64_t)(int64_t)value);
+    for (const unsigned char value : v.uint8)
+        add("unsigned char", u64, value);
+    for (const short value : v.int16)
+        add("short", i64, (uint64_t)(int64_t)value);
+    for (const unsigned short value : v.uint16)
+        add("unsigned short", u64, value);
+    for (const int value : v.int32)
+        add("int", i64, (uint64_t)(int64_t)value);
+    for (const unsigned value : v.uint32)
+        add("unsigned", u64, value);
+    for (const long value : v.longs)
+        add("long", i64, (uint64_t)(int64_t)value);
+    for (const unsigned long value : v.ulongs)
+        add("unsigned long", u64, value);
+    for (const long long value : v.int64)
+        add("long long", i64, (uint64_t)value);
+    for (const unsigned long long value : v.uint64)
+        add("unsigned long long", u64, value);
     for (int i = 0; i < 9; i++) {
         uint32_t bits; /* not through a float register, which could quiet a NaN */
         std::memcpy(&bits, &v.float32[i], sizeof(bits));
@@ -186,8 +213,10 @@ static std::vector<wanted> wanted_from_memory(const values &v)
         add("double", f64, bits);
     }
     const float halves[8] = {0.0f, -0.0f, 1.5f, INFINITY, -INFINITY, 65504.0f, 5.9604645e-8f, NAN};
-    for (int i = 0; i < 8; i++) add("half", f32, bits_of(halves[i]), i == 7);
-    for (int i = 0; i < 8; i++) add("bfloat16", f32, (uint64_t)v.bfloat[i] << 16);
+    for (int i = 0; i < 8; i++)
+        add("half", f32, bits_of(halves[i]), i == 7);
+    for (int i = 0; i < 8; i++)
+        add("bfloat16", f32, (uint64_t)v.bfloat[i] << 16);
     return all;
 }
 
@@ -201,8 +230,8 @@ static void check_payloads(const test::wave &wave, const std::vector<wanted> &al
         CHECK(e.payload_type == all[i].type, "event %zu '%s' is %s, expected %s", i, all[i].name,
               test::payload_type_name(e.payload_type), test::payload_type_name(all[i].type));
         if (all[i].any_nan)
-            CHECK(std::isnan(float_of((uint32_t)e.payload)) && e.payload >> 32 == 0, "event %zu '%s' is 0x%llx, expected a NaN",
-                  i, all[i].name, (unsigned long long)e.payload);
+            CHECK(std::isnan(float_of((uint32_t)e.payload)) && e.payload >> 32 == 0,
+                  "event %zu '%s' is 0x%llx, expected a NaN", i, all[i].name, (unsigned long long)e.payload);
         else if (all[i].type != KTRACE_PAYLOAD_NONE)
             CHECK(e.payload == all[i].bits, "event %zu '%s' is 0x%llx, expected 0x%llx", i, all[i].name,
                   (unsigned long long)e.payload, (unsigned long long)all[i].bits);
@@ -277,7 +306,8 @@ __global__ void on_ranges(unsigned long long large)
     KTRACE_RANGE_STOP(start);
     const ktrace_token stop = KTRACE_RANGE_START("stop");
     KTRACE_RANGE_STOP(stop, large);
-    if (lane >= 3) KTRACE_MARK("leader", lane * 10);
+    if (lane >= 3)
+        KTRACE_MARK("leader", lane * 10);
     __syncwarp();
 }
 
@@ -287,18 +317,17 @@ TEST_CASE(payloads_on_ranges)
     REQUIRE(trace.valid());
     test::check_clean(trace);
     const test::wave &wave = test::only_wave(trace);
-    test::check_sequence(
-        wave, {{"scoped", KTRACE_KIND_PUSH, 0, KTRACE_PAYLOAD_UINT64, ~0ull - 1},
-               {"pushed", KTRACE_KIND_PUSH, 0, KTRACE_PAYLOAD_INT64, 0},
-               {"", KTRACE_KIND_POP, 0, KTRACE_PAYLOAD_NONE, 0},
-               {"", KTRACE_KIND_POP, 0, KTRACE_PAYLOAD_NONE, 0},
-               {"both", KTRACE_KIND_START, 0, KTRACE_PAYLOAD_UINT64, 0},
-               {"both", KTRACE_KIND_STOP, 0, KTRACE_PAYLOAD_FLOAT64, bits_of(-0.0)},
-               {"start", KTRACE_KIND_START, 0, KTRACE_PAYLOAD_BOOL, 0},
-               {"start", KTRACE_KIND_STOP, 0, KTRACE_PAYLOAD_NONE, 0},
-               {"stop", KTRACE_KIND_START, 0, KTRACE_PAYLOAD_NONE, 0},
-               {"stop", KTRACE_KIND_STOP, 0, KTRACE_PAYLOAD_UINT64, ~0ull - 1},
-               {"leader", KTRACE_KIND_MARK, 3, KTRACE_PAYLOAD_INT64, 30}});
+    test::check_sequence(wave, {{"scoped", KTRACE_KIND_PUSH, 0, KTRACE_PAYLOAD_UINT64, ~0ull - 1},
+                                {"pushed", KTRACE_KIND_PUSH, 0, KTRACE_PAYLOAD_INT64, 0},
+                                {"", KTRACE_KIND_POP, 0, KTRACE_PAYLOAD_NONE, 0},
+                                {"", KTRACE_KIND_POP, 0, KTRACE_PAYLOAD_NONE, 0},
+                                {"both", KTRACE_KIND_START, 0, KTRACE_PAYLOAD_UINT64, 0},
+                                {"both", KTRACE_KIND_STOP, 0, KTRACE_PAYLOAD_FLOAT64, bits_of(-0.0)},
+                                {"start", KTRACE_KIND_START, 0, KTRACE_PAYLOAD_BOOL, 0},
+                                {"start", KTRACE_KIND_STOP, 0, KTRACE_PAYLOAD_NONE, 0},
+                                {"stop", KTRACE_KIND_START, 0, KTRACE_PAYLOAD_NONE, 0},
+                                {"stop", KTRACE_KIND_STOP, 0, KTRACE_PAYLOAD_UINT64, ~0ull - 1},
+                                {"leader", KTRACE_KIND_MARK, 3, KTRACE_PAYLOAD_INT64, 30}});
     test::check_pairs(wave, {{0, 3}, {1, 2}, {4, 5}, {6, 7}, {8, 9}});
 }
 

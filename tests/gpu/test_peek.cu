@@ -10,14 +10,15 @@ using test::push;
 using test::start;
 using test::stop;
 
-namespace {
+namespace
+{
 
 constexpr unsigned long long give_up_ns = 20000000000ull;
 
 /* In host memory that the device sees. */
 struct signals {
-    volatile unsigned release;  /* the host lets the kernel go on */
-    volatile unsigned inside;   /* waves that wait */
+    volatile unsigned release; /* the host lets the kernel go on */
+    volatile unsigned inside;  /* waves that wait */
     volatile unsigned gave_up;
 };
 
@@ -52,7 +53,8 @@ struct waiting_kernel {
     waiting_kernel()
     {
         CHECK_CUDA(cudaHostAlloc(&host, sizeof(signals), cudaHostAllocMapped));
-        if (!host) return;
+        if (!host)
+            return;
         std::memset((void *)host, 0, sizeof(*host));
         CHECK_CUDA(cudaHostGetDevicePointer(&device, (void *)host, 0));
         CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -60,8 +62,10 @@ struct waiting_kernel {
     ~waiting_kernel()
     {
         release();
-        if (stream) cudaStreamDestroy(stream);
-        if (host) cudaFreeHost((void *)host);
+        if (stream)
+            cudaStreamDestroy(stream);
+        if (host)
+            cudaFreeHost((void *)host);
     }
     waiting_kernel(const waiting_kernel &) = delete;
     waiting_kernel &operator=(const waiting_kernel &) = delete;
@@ -72,15 +76,18 @@ struct waiting_kernel {
     /* All of them wait: true. */
     bool wait_until_inside(unsigned waves) const
     {
-        for (int i = 0; i < 10000 && host->inside < waves; i++) usleep(1000);
+        for (int i = 0; i < 10000 && host->inside < waves; i++)
+            usleep(1000);
         return host->inside >= waves;
     }
     void release()
     {
-        if (!host) return;
+        if (!host)
+            return;
         host->release = 1;
         __sync_synchronize();
-        if (stream) CHECK_CUDA(cudaStreamSynchronize(stream));
+        if (stream)
+            CHECK_CUDA(cudaStreamSynchronize(stream));
     }
 };
 
@@ -97,7 +104,8 @@ __global__ void waits_in_ranges(signals *host)
     const ktrace_token token = KTRACE_RANGE_START("waiting");
     KTRACE_RANGE_PUSH("inner");
     KTRACE_MARK("last", (int)(threadIdx.x >> 5));
-    if ((threadIdx.x & 31) == 0) wait_for_release(host);
+    if ((threadIdx.x & 31) == 0)
+        wait_for_release(host);
     __syncwarp();
     KTRACE_RANGE_POP();
     KTRACE_RANGE_STOP(token);
@@ -120,7 +128,8 @@ TEST_CASE(peek_into_open_ranges)
     REQUIRE(kernel.wait_until_inside(waves), "%u of %u waves are inside", kernel.host->inside, waves);
     for (int look = 0; look < 2; look++) {
         REQUIRE(capture.peek(trace) == 0);
-        CHECK(cudaStreamQuery(kernel.stream) == cudaErrorNotReady, "the kernel does not run any more: peek waited for it");
+        CHECK(cudaStreamQuery(kernel.stream) == cudaErrorNotReady,
+              "the kernel does not run any more: peek waited for it");
         test::check_consistent(trace);
         CHECK_EQUAL(trace.waves.size(), waves);
         CHECK_EQUAL(trace.info.waves_unfinished, waves);
@@ -146,9 +155,10 @@ TEST_CASE(peek_into_open_ranges)
     for (const test::wave &wave : trace.waves) {
         const test::about about(wave);
         CHECK(wave.info.unfinished == 0);
-        test::check_sequence(wave, {push("outer", 0, (int)wave.info.workgroup[0]), mark("entered", 0), push("done before", 0),
-                                    pop(0), start("waiting", 0), push("inner", 0), mark("last", 0, (int)wave.info.wave),
-                                    pop(0), stop("waiting", 0), mark("released", 0), pop(0)});
+        test::check_sequence(wave,
+                             {push("outer", 0, (int)wave.info.workgroup[0]), mark("entered", 0), push("done before", 0),
+                              pop(0), start("waiting", 0), push("inner", 0), mark("last", 0, (int)wave.info.wave),
+                              pop(0), stop("waiting", 0), mark("released", 0), pop(0)});
         test::check_pairs(wave, {{0, 10}, {2, 3}, {4, 8}, {5, 7}});
     }
 }
@@ -200,8 +210,10 @@ __global__ void waits_after_many(signals *host, int count)
 {
     KTRACE_KERNEL("waits after many");
 #pragma unroll 1
-    for (int i = 0; i < count; i++) KTRACE_MARK("many", i);
-    if ((threadIdx.x & 31) == 0) wait_for_release(host);
+    for (int i = 0; i < count; i++)
+        KTRACE_MARK("many", i);
+    if ((threadIdx.x & 31) == 0)
+        wait_for_release(host);
     __syncwarp();
     KTRACE_MARK("released");
 }
@@ -226,7 +238,8 @@ TEST_CASE(peek_at_a_wrapped_ring)
         CHECK(wave.events.size() == (size_t)slots / 2 || wave.events.size() == (size_t)slots / 2 - 1, "%zu events",
               wave.events.size());
         for (size_t i = 0; i < wave.events.size(); i++)
-            CHECK(test::matches(wave.events[i], mark("many", 0, count - (int)wave.events.size() + (int)i)), "event %zu", i);
+            CHECK(test::matches(wave.events[i], mark("many", 0, count - (int)wave.events.size() + (int)i)), "event %zu",
+                  i);
         CHECK(wave.info.slots_lost > 0);
     }
     kernel.release();
@@ -242,7 +255,8 @@ __global__ void some_wait(signals *host)
     KTRACE_KERNEL("some wait");
     KTRACE_RANGE("body", (int)blockIdx.x);
     if (blockIdx.x & 1) {
-        if (threadIdx.x == 0) wait_for_release(host);
+        if (threadIdx.x == 0)
+            wait_for_release(host);
         __syncwarp();
     }
 }

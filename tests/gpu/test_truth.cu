@@ -7,14 +7,17 @@
 #include <algorithm>
 #include <cmath>
 
-namespace traced {
+namespace traced
+{
 #include "test_truth_kernels.inc"
 }
-namespace untraced {
+namespace untraced
+{
 std::vector<uint32_t> compute();
 }
 
-namespace {
+namespace
+{
 
 /* ---- Numbers ---------------------------------------------------------------------------------------------------- */
 
@@ -24,7 +27,8 @@ struct distribution {
 
 distribution distribution_of(std::vector<double> values)
 {
-    if (values.empty()) return {0, 0, 0, 0, 0};
+    if (values.empty())
+        return {0, 0, 0, 0, 0};
     std::sort(values.begin(), values.end());
     const auto rank = [&](double share) { return values[(size_t)(share * (double)(values.size() - 1) + 0.5)]; };
     return {values.front(), rank(0.50), rank(0.95), rank(0.99), values.back()};
@@ -62,22 +66,26 @@ double wall_of(const test::trace &trace, const test::event &event, uint64_t from
 
 /* ---- Durations -------------------------------------------------------------------------------------------------- */
 
-template <int Count> __device__ __forceinline__ void chain(float &x, float a, float b)
+template <int Count>
+__device__ __forceinline__ void chain(float &x, float a, float b)
 {
     if (Count <= 128) {
 #pragma unroll
-        for (int i = 0; i < Count; i++) x = fmaf(x, a, b);
+        for (int i = 0; i < Count; i++)
+            x = fmaf(x, a, b);
     } else {
 #pragma unroll 1
         for (int i = 0; i < Count / 8; i++) {
 #pragma unroll
-            for (int k = 0; k < 8; k++) x = fmaf(x, a, b);
+            for (int k = 0; k < 8; k++)
+                x = fmaf(x, a, b);
         }
     }
 }
 
 /* The user's two clock reads lie right before those of the range's two events. */
-template <int Count> __global__ void phase(float *out, unsigned long long *difference, int rounds, float a, float b)
+template <int Count>
+__global__ void phase(float *out, unsigned long long *difference, int rounds, float a, float b)
 {
     KTRACE_KERNEL("phase");
     float x = a + (float)threadIdx.x;
@@ -90,7 +98,8 @@ template <int Count> __global__ void phase(float *out, unsigned long long *diffe
         KTRACE_PIN(x);
         const unsigned long long after = clock_ticks();
         KTRACE_RANGE_POP();
-        if (threadIdx.x == 0) difference[blockIdx.x * rounds + round] = after - before;
+        if (threadIdx.x == 0)
+            difference[blockIdx.x * rounds + round] = after - before;
         chain<64>(x, b, a); /* until this round's stores have left */
     }
     out[blockIdx.x * blockDim.x + threadIdx.x] = x;
@@ -162,7 +171,8 @@ TEST_CASE(durations)
 
 /* ---- One instant on all SMs ------------------------------------------------------------------------------------- */
 
-namespace {
+namespace
+{
 
 struct reading {
     unsigned long long before_ns, after_ns; /* %globaltimer on both sides of the mark */
@@ -180,7 +190,8 @@ constexpr unsigned spin_limit = 1u << 26;
 
 /* One workgroup an SM, all running. They meet, then mark: at a wall time that the last to arrive named (by_timer), or as soon
  * as they see the flag that it raised. */
-template <bool ByTimer> __global__ void instants(barrier *meeting, reading *readings, int rounds, unsigned interval_ns)
+template <bool ByTimer>
+__global__ void instants(barrier *meeting, reading *readings, int rounds, unsigned interval_ns)
 {
     KTRACE_KERNEL("instants");
     volatile barrier *shared = meeting;
@@ -194,12 +205,14 @@ template <bool ByTimer> __global__ void instants(barrier *meeting, reading *read
                 if (ByTimer)
                     shared->target_ns = begin + interval_ns;
                 else
-                    while (wall_ns() < begin + interval_ns) {} /* all others spin by now */
+                    while (wall_ns() < begin + interval_ns) {
+                    } /* all others spin by now */
                 __threadfence();
                 shared->go = (unsigned)(round + 1);
             }
             unsigned spins = 0;
-            while (shared->go < (unsigned)(round + 1) && ++spins < spin_limit) {}
+            while (shared->go < (unsigned)(round + 1) && ++spins < spin_limit) {
+            }
             if (spins >= spin_limit) {
                 atomicAdd(&meeting->gave_up, 1u);
                 break;
@@ -208,7 +221,8 @@ template <bool ByTimer> __global__ void instants(barrier *meeting, reading *read
             if (ByTimer) {
                 __threadfence();
                 const unsigned long long target = shared->target_ns;
-                do mine.before_ns = wall_ns();
+                do
+                    mine.before_ns = wall_ns();
                 while (mine.before_ns < target);
             } else {
                 mine.before_ns = wall_ns();
@@ -227,7 +241,8 @@ __global__ void timer_step(unsigned long long *step)
     unsigned long long least = ~0ull, last = wall_ns();
     for (int i = 0; i < 4000; i++) {
         const unsigned long long now = wall_ns();
-        if (now != last && now - last < least) least = now - last;
+        if (now != last && now - last < least)
+            least = now - last;
         last = now;
     }
     *step = least;
@@ -236,13 +251,14 @@ __global__ void timer_step(unsigned long long *step)
 static double measured_step_ns()
 {
     test::device_array<unsigned long long> step(1);
-    if (!step.get()) return 0;
+    if (!step.get())
+        return 0;
     timer_step<<<1, 1>>>(step.get());
     return (double)step.host()[0];
 }
 
-template <bool ByTimer> static void check_instants(int launches, unsigned pause_us, int rounds, unsigned interval_ns,
-                                                   double bar_ns)
+template <bool ByTimer>
+static void check_instants(int launches, unsigned pause_us, int rounds, unsigned interval_ns, double bar_ns)
 {
     const int blocks = sm_count();
     const double step_ns = measured_step_ns();
@@ -253,7 +269,8 @@ template <bool ByTimer> static void check_instants(int launches, unsigned pause_
     int optin = 0;
     CUDA_OK_OR_RETURN(cudaDeviceGetAttribute(&optin, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
     const int alone_bytes = optin * 3 / 4; /* two such workgroups do not fit on one SM */
-    CUDA_OK_OR_RETURN(cudaFuncSetAttribute(instants<ByTimer>, cudaFuncAttributeMaxDynamicSharedMemorySize, alone_bytes));
+    CUDA_OK_OR_RETURN(
+        cudaFuncSetAttribute(instants<ByTimer>, cudaFuncAttributeMaxDynamicSharedMemorySize, alone_bytes));
     const size_t count = (size_t)blocks * rounds;
     test::device_array<reading> readings(count * launches);
     test::device_array<barrier> meetings(launches + 1);
@@ -263,15 +280,17 @@ template <bool ByTimer> static void check_instants(int launches, unsigned pause_
     CUDA_OK_OR_RETURN(cudaDeviceSynchronize());
     const test::trace trace = test::record(test::sizes((uint32_t)rounds * 2, 4), [&] {
         for (int i = 0; i < launches; i++) {
-            if (i > 0) usleep(pause_us);
-            instants<ByTimer><<<blocks, 32, alone_bytes>>>(meetings.get() + i, readings.get() + count * i, rounds,
-                                                           interval_ns);
+            if (i > 0)
+                usleep(pause_us);
+            instants<ByTimer>
+                <<<blocks, 32, alone_bytes>>>(meetings.get() + i, readings.get() + count * i, rounds, interval_ns);
             CHECK_CUDA(cudaDeviceSynchronize());
         }
     });
     REQUIRE(trace.valid());
     test::check_clean(trace);
-    for (const barrier &meeting : meetings.host()) CHECK_EQUAL(meeting.gave_up, 0);
+    for (const barrier &meeting : meetings.host())
+        CHECK_EQUAL(meeting.gave_up, 0);
     REQUIRE(trace.launches.size() == (size_t)launches && trace.waves.size() == (size_t)launches * blocks,
             "%zu launches, %zu waves", trace.launches.size(), trace.waves.size());
     std::printf("  wall clock steps by %.0f ns; trace's clock %.3f MHz, residual %.3f ns\n", step_ns,
@@ -302,8 +321,8 @@ template <bool ByTimer> static void check_instants(int launches, unsigned pause_
             outside.push_back(std::max({0.0, before - time, time - (after + step_ns)}));
             at[(size_t)wave.info.launch * rounds + round].push_back(time);
             CHECK(std::fabs(time - (ByTimer ? before : after)) < bar_ns,
-                  "SM %u round %d: the mark is at %.1f ns, the SM read %.0f before and %.0f after", wave.info.place, round,
-                  time, before, after);
+                  "SM %u round %d: the mark is at %.1f ns, the SM read %.0f before and %.0f after", wave.info.place,
+                  round, time, before, after);
         }
     }
     std::vector<double> spreads;
@@ -313,9 +332,11 @@ template <bool ByTimer> static void check_instants(int launches, unsigned pause_
     }
     std::vector<double> means;
     for (size_t sm = 0; sm < errors_of_sm.size(); sm++) {
-        if (errors_of_sm[sm].empty()) continue;
+        if (errors_of_sm[sm].empty())
+            continue;
         double sum = 0;
-        for (const double error : errors_of_sm[sm]) sum += error;
+        for (const double error : errors_of_sm[sm])
+            sum += error;
         means.push_back(sum / (double)errors_of_sm[sm].size());
         const distribution d = distribution_of(errors_of_sm[sm]);
         if (test::verbose())
@@ -324,7 +345,8 @@ template <bool ByTimer> static void check_instants(int launches, unsigned pause_
     }
     const distribution e = distribution_of(errors), o = distribution_of(outside), s = distribution_of(spreads),
                        m = distribution_of(means);
-    std::printf("  mark against the SM's own reading: min %.1f p50 %.1f p99 %.1f max %.1f ns\n", e.min, e.p50, e.p99, e.max);
+    std::printf("  mark against the SM's own reading: min %.1f p50 %.1f p99 %.1f max %.1f ns\n", e.min, e.p50, e.p99,
+                e.max);
     std::printf("  outside of what the readings leave open: p50 %.1f p99 %.1f max %.1f ns\n", o.p50, o.p99, o.max);
     std::printf("  mean of each SM: min %.1f p50 %.1f max %.1f ns: two SMs differ by %.1f ns\n", m.min, m.p50, m.max,
                 m.max - m.min);
@@ -332,7 +354,8 @@ template <bool ByTimer> static void check_instants(int launches, unsigned pause_
                 s.max);
     CHECK(m.max - m.min < bar_ns, "two SMs differ by %.1f ns", m.max - m.min);
     /* Seeing the named time takes up to one turn of the polling loop more on one SM than on another. */
-    if (ByTimer) CHECK(s.p99 < bar_ns + step_ns, "p99 of the spread is %.1f ns", s.p99);
+    if (ByTimer)
+        CHECK(s.p99 < bar_ns + step_ns, "p99 of the spread is %.1f ns", s.p99);
 }
 
 TEST_CASE(instants_by_timer)
@@ -355,7 +378,8 @@ TEST_CASE(instants_of_launches_apart)
  * that; 1 % of it would be an error of the fit. */
 TEST_CASE(instants_in_long_waves)
 {
-    if (test::quick()) return test::skip_case("--quick");
+    if (test::quick())
+        return test::skip_case("--quick");
     check_instants<true>(1, 0, 32, 6000000, 2e6);
 }
 
@@ -367,20 +391,24 @@ __global__ void gap(reading *readings, unsigned long long gap_ns)
     reading mine;
     mine.before_ns = wall_ns();
     KTRACE_MARK("before the gap");
-    while (wall_ns() - mine.before_ns < gap_ns) __nanosleep(1000);
+    while (wall_ns() - mine.before_ns < gap_ns)
+        __nanosleep(1000);
     KTRACE_MARK("behind the gap");
     mine.after_ns = wall_ns();
-    if (threadIdx.x == 0) readings[blockIdx.x] = mine;
+    if (threadIdx.x == 0)
+        readings[blockIdx.x] = mine;
 }
 
 /* An event has 32 bits of clock, which wrap after 2.2 s: the wave's anchors say how often. Either the distance is right, or the
  * trace says that it cannot tell. */
 TEST_CASE(clock_wraps)
 {
-    if (test::quick()) return test::skip_case("--quick");
+    if (test::quick())
+        return test::skip_case("--quick");
     const int blocks = 2;
     test::device_array<reading> readings(blocks);
-    const test::trace trace = test::record(test::sizes(16, 4), [&] { gap<<<blocks, 32>>>(readings.get(), 2700000000ull); });
+    const test::trace trace =
+        test::record(test::sizes(16, 4), [&] { gap<<<blocks, 32>>>(readings.get(), 2700000000ull); });
     REQUIRE(trace.valid());
     test::check_consistent(trace);
     REQUIRE(trace.waves.size() == (size_t)blocks, "%zu waves", trace.waves.size());
@@ -406,9 +434,10 @@ static void compare(const std::vector<uint32_t> &actual, const std::vector<uint3
     CHECK_EQUAL(actual.size(), wanted.size());
     size_t different = 0, first = 0;
     for (size_t i = 0; i < std::min(actual.size(), wanted.size()); i++)
-        if (actual[i] != wanted[i] && different++ == 0) first = i;
-    CHECK(different == 0, "%s: %zu of %zu words differ, first at %zu: 0x%08x, not 0x%08x", when, different, wanted.size(),
-          first, actual[first], wanted[first]);
+        if (actual[i] != wanted[i] && different++ == 0)
+            first = i;
+    CHECK(different == 0, "%s: %zu of %zu words differ, first at %zu: 0x%08x, not 0x%08x", when, different,
+          wanted.size(), first, actual[first], wanted[first]);
 }
 
 TEST_CASE(results_are_bit_identical)
@@ -416,14 +445,14 @@ TEST_CASE(results_are_bit_identical)
     const std::vector<uint32_t> wanted = untraced::compute();
     REQUIRE(!wanted.empty());
     size_t zeros = 0;
-    for (const uint32_t word : wanted) zeros += word == 0;
+    for (const uint32_t word : wanted)
+        zeros += word == 0;
     CHECK(zeros < wanted.size() / 100, "%zu of %zu words are zero: nothing was computed", zeros, wanted.size());
     compare(untraced::compute(), wanted, "untraced again");
     compare(traced::compute(), wanted, "dormant, before");
     {
         std::vector<uint32_t> words;
-        const test::trace trace =
-            test::record(test::sizes(512, 256, 256ull << 20), [&] { words = traced::compute(); });
+        const test::trace trace = test::record(test::sizes(512, 256, 256ull << 20), [&] { words = traced::compute(); });
         REQUIRE(trace.valid());
         test::check_consistent(trace);
         CHECK_EQUAL(trace.info.slots_lost, 0);

@@ -5,6 +5,7 @@
 
 #include <ktrace/device.h>
 
-namespace untraced {
+namespace untraced
+{
 #include "test_truth_kernels.inc"
 }
