@@ -1,6 +1,6 @@
 # Install into a fresh prefix, move it, and build a project against it with find_package and with pkg-config.
-#     cmake -D BUILD=<build> -D WORK=<folder> -D VERSION=<version> -D C=<cc> -D CXX=<c++> -D PKG_CONFIG=<pkg-config> -D GENERATOR=<generator>
-#           -P run.cmake
+#     cmake -D BUILD=<build> -D WORK=<folder> -D VERSION=<version> -D C=<cc> -D CXX=<c++> -D PKG_CONFIG=<pkg-config>
+#           -D GENERATOR=<generator> -P run.cmake
 
 function(run)
     execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output
