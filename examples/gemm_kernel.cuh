@@ -25,6 +25,7 @@ namespace gemm
 {
 
 constexpr int block_m = 128, block_n = 128, block_k = 32;
+constexpr int tiles_an_iteration = 2; /* of the K loop: 64 deep */
 constexpr int wave_m = 64, wave_n = 64;
 constexpr int threads = 128;
 constexpr int stages = 4;
@@ -37,7 +38,7 @@ constexpr uint32_t shared_bytes = stages * stage_bytes;
 /* Slots that a wave of the most heavily annotated kernel records: a payload takes one of its own, a token another. */
 constexpr uint32_t slots_per_wave(int k)
 {
-    return 11 + 4 * (k / block_k);
+    return 11 + 2 + 2 * (k / (block_k * tiles_an_iteration));
 }
 
 /* ---- The instructions ------------------------------------------------------------------------------------------- */
@@ -210,24 +211,27 @@ __global__ void __launch_bounds__(gemm::threads) gemm_kernel(float *c, const hal
     }
 
     accumulators sum = {};
+    /* The first half of `tile` is loaded. Loads its second half, the next tile's first, and multiplies both. */
+    auto step = [&](int tile) {
+        const uint32_t here = ring + tile % stages * stage_bytes;
+        const uint32_t next = ring + (tile + 1) % stages * stage_bytes;
+        source.load(last, here, 1);
+        if (tile + stages - 1 < tiles) /* into the stage that every wave left before the last barrier */
+            copy.next(ring + (tile + stages - 1) % stages * stage_bytes);
+        commit_copies(); /* an empty group too, so that the count below is right to the end */
+        multiply(sum, first);
+        wait_for_copies<stages - 2>(); /* the next tile is there, and every wave has left this one */
+        source.load(first, next, 0);   /* past the last tile these are never used */
+        multiply(sum, last);
+    };
     {
         KTRACE_RANGE("mainloop", tiles);
         [[maybe_unused]] ktrace_token k_tile = KTRACE_INACTIVE_TOKEN("k_tile");
-        for (int tile = 0; tile < tiles; tile++) {
-            if constexpr (Trace == GEMM_TRACE_TOKENS) {
-                KTRACE_RANGE_STOP(k_tile);
-                k_tile = KTRACE_RANGE_START("k_tile", tile);
-            }
-            const uint32_t here = ring + tile % stages * stage_bytes;
-            const uint32_t next = ring + (tile + 1) % stages * stage_bytes;
-            source.load(last, here, 1);
-            if (tile + stages - 1 < tiles) /* into the stage that every wave left before the last barrier */
-                copy.next(ring + (tile + stages - 1) % stages * stage_bytes);
-            commit_copies(); /* an empty group too, so that the count below is right to the end */
-            multiply(sum, first);
-            wait_for_copies<stages - 2>(); /* the next tile is there, and every wave has left this one */
-            source.load(first, next, 0);   /* past the last tile these are never used */
-            multiply(sum, last);
+        for (int tile = 0; tile < tiles; tile += tiles_an_iteration) {
+            if constexpr (Trace == GEMM_TRACE_TOKENS)
+                k_tile = KTRACE_RANGE_NEXT(k_tile, "k_tile");
+            for (int i = 0; i < tiles_an_iteration; i++)
+                step(tile + i);
         }
         if constexpr (Trace == GEMM_TRACE_TOKENS)
             KTRACE_RANGE_STOP(k_tile);
@@ -239,11 +243,11 @@ __global__ void __launch_bounds__(gemm::threads) gemm_kernel(float *c, const hal
     }
 }
 
-/* `c` is m x n, `a` m x k, `b` k x n. m and n are multiples of 128, k of 32. */
+/* `c` is m x n, `a` m x k, `b` k x n. m and n are multiples of 128, k of 64. */
 template <gemm_trace Trace>
 cudaError_t gemm_launch(float *c, const half *a, const half *b, int m, int n, int k, cudaStream_t stream = 0)
 {
-    if (m <= 0 || n <= 0 || k <= 0 || m % gemm::block_m || n % gemm::block_n || k % gemm::block_k)
+    if (m <= 0 || n <= 0 || k <= 0 || m % gemm::block_m || n % gemm::block_n || k % (gemm::block_k * gemm::tiles_an_iteration))
         return cudaErrorInvalidValue;
     cudaError_t status =
         cudaFuncSetAttribute(gemm_kernel<Trace>, cudaFuncAttributeMaxDynamicSharedMemorySize, gemm::shared_bytes);

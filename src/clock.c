@@ -99,7 +99,7 @@ static int64_t relative_wall_ns(const struct fit *fit, uint64_t wall_ns)
 
 /* The wall clock was read at most half the gap between the anchor's two clock reads before or after the anchor's clock. On an
  * idle SM the gap is 4 ticks; with 64 waves an SM one in a hundred anchors had over 200, and some 65,000, because other waves
- * were issued in between (measured, H200). reserved[0] holds the gaps of both anchors, start in the low half; 0: unknown. */
+ * were issued in between (measured, H200). The header says how far apart the reads were; 0: unknown. */
 static double reading_error_ns(const struct fit *fit, uint32_t gap_ticks)
 {
     return (gap_ticks ? gap_ticks : UNKNOWN_GAP_TICKS) / 2.0 * fit->nominal_ns_per_tick;
@@ -107,12 +107,12 @@ static double reading_error_ns(const struct fit *fit, uint32_t gap_ticks)
 
 static double start_error_ns(const struct fit *fit, const struct ktrace_wave_header *wave)
 {
-    return reading_error_ns(fit, (uint32_t)wave->reserved[0]);
+    return reading_error_ns(fit, wave->start_gap_ticks);
 }
 
 static double end_error_ns(const struct fit *fit, const struct ktrace_wave_header *wave)
 {
-    return reading_error_ns(fit, (uint32_t)(wave->reserved[0] >> 32));
+    return reading_error_ns(fit, wave->end_gap_ticks);
 }
 
 static void add_anchor(struct fit *fit, uint32_t place, uint64_t clock_ticks, uint64_t wall_ns, double error_ns)

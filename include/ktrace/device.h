@@ -9,8 +9,7 @@
  *         }
  *         ktrace_token tile = KTRACE_INACTIVE_TOKEN("k_tile");
  *         for (int k = 0; k < tiles; k++) {
- *             KTRACE_RANGE_STOP(tile);                 // records nothing the first time
- *             tile = KTRACE_RANGE_START("k_tile", k);  // with a payload
+ *             tile = KTRACE_RANGE_NEXT(tile, "k_tile", k);  // closes the last one, opens one with a payload
  *             ...
  *         }
  *         KTRACE_RANGE_STOP(tile);
@@ -27,6 +26,7 @@
  *   KTRACE_MARK(name [, payload])     a point in time
  *   KTRACE_RANGE_PUSH(name [, payload]), KTRACE_RANGE_POP()
  *   KTRACE_RANGE_START(name [, payload]) -> ktrace_token, KTRACE_RANGE_STOP(token [, payload])
+ *   KTRACE_RANGE_NEXT(token, name [, payload]) -> ktrace_token   a stop and a start at one instant, for the price of a stop
  *   KTRACE_INACTIVE_TOKEN(name)       a token whose stop records nothing
  *   KTRACE_PIN(x)                     x is computed before the next event, and what uses x after the last one
  *   KTRACE_PARAM, KTRACE_ARG          hand the handle to a device function: f(int a KTRACE_PARAM), f(1 KTRACE_ARG)

@@ -47,24 +47,29 @@ typedef uint64_t ktrace_u64;
 
 enum ktrace_arch { KTRACE_ARCH_NVIDIA = 1, KTRACE_ARCH_AMDGCN = 2, KTRACE_ARCH_HOST = 3 };
 
-/* What an event means. The values are on the wire: never renumber. */
+/* What an event means. The values are on the wire: never renumber. A STOP and a NEXT are followed by a slot {u32 the leading
+ * lane's token ^ 1, u32 the active lanes whose token is active}; without such lanes there was nothing to close. */
 enum ktrace_kind {
     KTRACE_KIND_KERNEL = 1, /* names a kernel; never an event */
     KTRACE_KIND_MARK = 2,   /* a point in time */
     KTRACE_KIND_PUSH = 3,   /* opens a stack range (also the begin of a scoped range) */
     KTRACE_KIND_POP = 4,    /* closes the innermost stack range; its site has no name */
     KTRACE_KIND_START = 5,  /* opens a token range; its token is clock | 1 */
-    KTRACE_KIND_STOP = 6    /* closes a token range; followed by a slot {u32 token with bit 0 cleared, u32 lanes that held one} */
+    KTRACE_KIND_STOP = 6,   /* closes a token range; its site has no name */
+    KTRACE_KIND_NEXT = 7    /* closes a token range and opens another at the same instant: a stop and a start in one */
 };
 
-/* Type of a payload's 64 bits. Integers are sign- or zero-extended; FLOAT16 and BFLOAT16 values arrive as FLOAT32. */
+/* Type of a payload. BOOL, INT32, UINT32 and FLOAT32 fill the low 32 bits of their slot and leave the upper ones undefined:
+ * the reader extends them. Shorter integers arrive as 32 bits, half and bfloat16 as FLOAT32. */
 enum ktrace_payload_type {
     KTRACE_PAYLOAD_NONE = 0,
     KTRACE_PAYLOAD_BOOL = 1,
     KTRACE_PAYLOAD_INT64 = 2,
     KTRACE_PAYLOAD_UINT64 = 3,
     KTRACE_PAYLOAD_FLOAT32 = 4,
-    KTRACE_PAYLOAD_FLOAT64 = 5
+    KTRACE_PAYLOAD_FLOAT64 = 5,
+    KTRACE_PAYLOAD_INT32 = 6,
+    KTRACE_PAYLOAD_UINT32 = 7
 };
 
 /* One annotation in the source. `text` is a device address of "name\0file\0". */
@@ -158,7 +163,9 @@ struct ktrace_wave_header {
     ktrace_u32 place_count;   /* %nsmid */
     ktrace_u32 hardware_slot; /* %warpid when it started */
     ktrace_u32 cluster_rank;  /* rank of the workgroup in its cluster, 0 where there is none */
-    ktrace_u64 reserved[2];
+    /* ticks between the two clock reads around each wall clock read: how far the anchor can be trusted */
+    ktrace_u32 start_gap_ticks, end_gap_ticks;
+    ktrace_u64 reserved;
     ktrace_u32 final_count_bytes[KTRACE_MAX_LANES];
 };
 

@@ -118,6 +118,13 @@ __global__ void divergent(int *out, int n)
         out[i] += n;
     }
     KTRACE_RANGE_STOP(loop);
+    ktrace_token next = KTRACE_INACTIVE_TOKEN("next");
+    for (int i = 0; i < n; i++) {
+        next = KTRACE_RANGE_NEXT(next, "next");
+        next = KTRACE_RANGE_NEXT(next, "next with payload", i);
+        next = KTRACE_RANGE_NEXT(next, "next with payload", (double)i);
+    }
+    KTRACE_RANGE_STOP(next, 1.0);
 #ifdef __CUDA_ARCH__
     if (lane >= 24) return;
 #endif

@@ -249,7 +249,7 @@ static void wide_anchors(void **state)
             uint32_t gap_ticks = (uint32_t)(uniform(simulation) * 2000);
             wave->start_clock_ticks =
                 clock_at(simulation, sm, begin_ns) + (uint64_t)(int64_t)((uniform(simulation) - 0.5) * gap_ticks);
-            wave->reserved[0] = gap_ticks;
+            wave->start_gap_ticks = gap_ticks;
         }
     }
     fit(simulation);
@@ -324,7 +324,7 @@ static void spoil(struct simulation *simulation, struct ktrace_wave_header *wave
     case 2: wave->start_clock_ticks = garbage(simulation); break;
     case 3: wave->end_clock_ticks = garbage(simulation); break;
     case 4: wave->place = (uint32_t)garbage(simulation); break;
-    case 5: wave->reserved[0] = garbage(simulation); break;
+    case 5: wave->start_gap_ticks = (uint32_t)garbage(simulation); break;
     case 6:
         swap = wave->start_wall_ns;
         wave->start_wall_ns = wave->end_wall_ns;

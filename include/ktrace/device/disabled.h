@@ -15,6 +15,7 @@ typedef unsigned int ktrace_token;
 #define KTRACE_RANGE_POP()
 #define KTRACE_RANGE_START(...) ((ktrace_token)0)
 #define KTRACE_RANGE_STOP(...) KTRACE_DISABLED_FIRST(__VA_ARGS__, 0)
+#define KTRACE_RANGE_NEXT(token, ...) (token)
 #define KTRACE_INACTIVE_TOKEN(name) ((ktrace_token)0)
 #define KTRACE_PIN(x)
 #define KTRACE_PARAM

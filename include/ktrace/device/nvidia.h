@@ -47,28 +47,43 @@ template <class T> struct payload {
                                          "float or double; convert this value to one of them");
     static constexpr ktrace_u8 type = KTRACE_PAYLOAD_NONE;
 };
-template <class T, bool Signed> struct integer_payload {
-    static constexpr ktrace_u8 type = Signed ? KTRACE_PAYLOAD_INT64 : KTRACE_PAYLOAD_UINT64;
-    static KTRACE_DEVICE_INLINE ktrace_u64 bits(T value) { return (ktrace_u64)value; } /* extends by T's sign */
+/* `bits` gives 32 or 64 of them; shorter integers are extended to 32 by their sign. */
+template <class T, class Bits, ktrace_u8 Type> struct integer_payload {
+    static constexpr ktrace_u8 type = Type;
+    static KTRACE_DEVICE_INLINE Bits bits(T value) { return (Bits)value; }
 };
-template <> struct payload<char> : integer_payload<char, ((char)-1 < 0)> {};
-template <> struct payload<signed char> : integer_payload<signed char, true> {};
-template <> struct payload<unsigned char> : integer_payload<unsigned char, false> {};
-template <> struct payload<short> : integer_payload<short, true> {};
-template <> struct payload<unsigned short> : integer_payload<unsigned short, false> {};
-template <> struct payload<int> : integer_payload<int, true> {};
-template <> struct payload<unsigned int> : integer_payload<unsigned int, false> {};
-template <> struct payload<long> : integer_payload<long, true> {};
-template <> struct payload<unsigned long> : integer_payload<unsigned long, false> {};
-template <> struct payload<long long> : integer_payload<long long, true> {};
-template <> struct payload<unsigned long long> : integer_payload<unsigned long long, false> {};
+template <class T> using int32_payload = integer_payload<T, ktrace_u32, KTRACE_PAYLOAD_INT32>;
+template <class T> using uint32_payload = integer_payload<T, ktrace_u32, KTRACE_PAYLOAD_UINT32>;
+template <class T> using int64_payload = integer_payload<T, ktrace_u64, KTRACE_PAYLOAD_INT64>;
+template <class T> using uint64_payload = integer_payload<T, ktrace_u64, KTRACE_PAYLOAD_UINT64>;
+template <bool Wide> struct long_payload { /* long has 32 bits on some hosts */
+    template <class T> using of_signed = int64_payload<T>;
+    template <class T> using of_unsigned = uint64_payload<T>;
+};
+template <> struct long_payload<false> {
+    template <class T> using of_signed = int32_payload<T>;
+    template <class T> using of_unsigned = uint32_payload<T>;
+};
+template <bool Signed> struct char_payload : int32_payload<char> {};
+template <> struct char_payload<false> : uint32_payload<char> {};
+template <> struct payload<char> : char_payload<((char)-1 < 0)> {};
+template <> struct payload<signed char> : int32_payload<signed char> {};
+template <> struct payload<unsigned char> : uint32_payload<unsigned char> {};
+template <> struct payload<short> : int32_payload<short> {};
+template <> struct payload<unsigned short> : uint32_payload<unsigned short> {};
+template <> struct payload<int> : int32_payload<int> {};
+template <> struct payload<unsigned int> : uint32_payload<unsigned int> {};
+template <> struct payload<long> : long_payload<sizeof(long) == 8>::of_signed<long> {};
+template <> struct payload<unsigned long> : long_payload<sizeof(long) == 8>::of_unsigned<unsigned long> {};
+template <> struct payload<long long> : int64_payload<long long> {};
+template <> struct payload<unsigned long long> : uint64_payload<unsigned long long> {};
 template <> struct payload<bool> {
     static constexpr ktrace_u8 type = KTRACE_PAYLOAD_BOOL;
-    static KTRACE_DEVICE_INLINE ktrace_u64 bits(bool value) { return value ? 1u : 0u; }
+    static KTRACE_DEVICE_INLINE ktrace_u32 bits(bool value) { return value ? 1u : 0u; }
 };
 template <> struct payload<float> {
     static constexpr ktrace_u8 type = KTRACE_PAYLOAD_FLOAT32;
-    static KTRACE_DEVICE_INLINE ktrace_u64 bits(float value)
+    static KTRACE_DEVICE_INLINE ktrace_u32 bits(float value)
     {
         ktrace_u32 word;
         asm("mov.b32 %0, %1;" : "=r"(word) : "f"(value));
@@ -87,7 +102,7 @@ template <> struct payload<double> {
 /* The half types are promoted by their bits, so that cuda_fp16.h need not be included here. */
 template <> struct payload<__half> {
     static constexpr ktrace_u8 type = KTRACE_PAYLOAD_FLOAT32;
-    template <class Half> static KTRACE_DEVICE_INLINE ktrace_u64 bits(const Half &value)
+    template <class Half> static KTRACE_DEVICE_INLINE ktrace_u32 bits(const Half &value)
     {
         float wide;
         asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(reinterpret_cast<const unsigned short &>(value)));
@@ -96,7 +111,7 @@ template <> struct payload<__half> {
 };
 template <> struct payload<__nv_bfloat16> {
     static constexpr ktrace_u8 type = KTRACE_PAYLOAD_FLOAT32;
-    template <class Bfloat16> static KTRACE_DEVICE_INLINE ktrace_u64 bits(const Bfloat16 &value)
+    template <class Bfloat16> static KTRACE_DEVICE_INLINE ktrace_u32 bits(const Bfloat16 &value)
     {
         return (ktrace_u32)reinterpret_cast<const unsigned short &>(value) << 16;
     }
@@ -127,22 +142,13 @@ namespace ktrace_detail {
 
 /* ---- Sites ------------------------------------------------------------------------------------------------------ */
 
-#if KTRACE_SITES_IN_GLOBAL
-typedef ktrace_u64 site_id; /* the descriptor's address */
-#define KTRACE_SITE_SPACE __device__
-KTRACE_DEVICE_INLINE site_id id_of(const struct ktrace_site *site) { return (ktrace_u64)site; }
-#else
-typedef ktrace_u32 site_id; /* the descriptor's offset in the constant bank: an immediate in the machine code */
-#define KTRACE_SITE_SPACE __constant__
-KTRACE_DEVICE_INLINE site_id id_of(const struct ktrace_site *site)
-{
-#if defined(__CUDA_ARCH__)
-    return (ktrace_u32)__cvta_generic_to_constant(site);
-#else
-    return (ktrace_u32)(ktrace_u64)site;
-#endif
-}
-#endif
+/* How an event names its site. */
+struct bank_offset {
+    ktrace_u32 value; /* of the descriptor in the constant bank: an immediate in the machine code */
+};
+struct global_address {
+    ktrace_u64 value; /* of the descriptor in global memory: a slot of its own */
+};
 
 /* The descriptor as the compiler initializes it: the text is an address, which only a pointer can hold. */
 struct site_image {
@@ -153,10 +159,22 @@ struct site_image {
 };
 static_assert(sizeof(site_image) == sizeof(struct ktrace_site), "the image is what the host reads");
 
+#if KTRACE_SITES_IN_GLOBAL
+typedef global_address site_id;
+#define KTRACE_SITE_SPACE __device__
+KTRACE_DEVICE_INLINE site_id id_of(const site_image *site) { return {(ktrace_u64)site}; }
+#else
+typedef bank_offset site_id;
+#define KTRACE_SITE_SPACE __constant__
 KTRACE_DEVICE_INLINE site_id id_of(const site_image *site)
 {
-    return id_of(reinterpret_cast<const struct ktrace_site *>(site));
+#if defined(__CUDA_ARCH__)
+    return {(ktrace_u32)__cvta_generic_to_constant(site)};
+#else
+    return {(ktrace_u32)(ktrace_u64)site};
+#endif
 }
+#endif
 
 #define KTRACE_SITE(kind, type, name) \
     ([]() -> ktrace_detail::site_id { \
@@ -186,134 +204,91 @@ typedef ktrace_u32 ktrace_token; /* its start's clock | 1; 0 is inactive */
 
 namespace ktrace_detail {
 
+/* A token that an event closes. */
+struct closed_token {
+    ktrace_token value;
+};
+
 /* One event, as few instructions as the machine allows: VOTE, LOP3 (who leads), CS2R, LOP3 (address), LEA (site |
  * sequence), STG, IADD, and a MOV for the address' upper half. The election comes before the clock read: it depends on
  * nothing, so the compiler overlaps it with what runs before; after the read only the store waits. Operands: %0 count,
  * %1 clock, %2 ring low, %3 ring high, %4 ring mask, %5 elect mask, %6 site id, %7... what else is stored. */
-#define KTRACE_ASM_BEGIN "{ .reg .u32 m, a, c, d, x; .reg .pred n, r; .reg .u64 p;\n\t"
+#define KTRACE_ASM_BEGIN "{ .reg .u32 m, t, a, c, d, x; .reg .pred n, r; .reg .u64 p;\n\t"
 /* n: this lane does not lead. */
 #define KTRACE_ASM_ELECT "activemask.b32 m;\n\tlop3.or.b32 x|n, m, %5, 0, 0xC0, 0;\n\t"
-/* Of the lanes that hold a token the first leads; m has those lanes only, as the mask counts predicated lanes. The stored
- * token gets a register of its own: the next start overwrites `token` while this store may still read it. */
-#define KTRACE_ASM_ELECT_TOKEN(token) \
-    "setp.eq.u32 r, " token ", 0; mov.u32 m, 0;\n\t@!r activemask.b32 m;\n\tlop3.or.b32 x|n, m, %5, 0, 0xC0, r;\n\t" \
-    "xor.b32 x, " token ", 1;\n\t"
+/* t: the active lanes that hold a token, as the mask counts predicated lanes only. x: the token in a register of its own,
+ * as the next start overwrites the token's while the store may still read it. */
+#define KTRACE_ASM_TOKEN(token) \
+    "setp.ne.u32 r, " token ", 0; mov.u32 t, 0;\n\t@r activemask.b32 t;\n\txor.b32 x, " token ", 1;\n\t"
 #define KTRACE_ASM_EVENT \
     "mov.u32 %1, %%clock;\n\t" \
     "lop3.b32 a, %0, %4, %2, 0xEA; mov.b64 p, {a, %3}; mad.lo.u32 d, %0, 8192, %6;\n\t" \
     "@!n st.global.v2.u32 [p], {%1, d};\n\t"
 #define KTRACE_ASM_SLOT(bytes) "add.u32 c, %0, " bytes "; lop3.b32 a, c, %4, %2, 0xEA; mov.b64 p, {a, %3};\n\t"
-#define KTRACE_ASM_STORE(value) "@!n st.global.b64 [p], " value ";\n\t"
-#define KTRACE_ASM_STORE_TOKEN "@!n st.global.v2.u32 [p], {x, m};\n\t"
+#define KTRACE_ASM_STORE_32(value) "@!n st.global.u32 [p], " value ";\n\t"
+#define KTRACE_ASM_STORE_64(value) "@!n st.global.u64 [p], " value ";\n\t"
+#define KTRACE_ASM_STORE_TOKEN "@!n st.global.v2.u32 [p], {x, t};\n\t"
 #define KTRACE_ASM_END(bytes) "@!n add.u32 %0, %0, " bytes "; }"
-#define KTRACE_ASM_OPERANDS(id) \
-    : "+r"(wave.count_bytes), "=&r"(clock) \
-    : "r"(wave.ring_low), "r"(wave.ring_high), "r"(wave.ring_mask), "r"(wave.elect_mask), "r"((ktrace_u32)(id))
 
+/* The overloads of record: (wave, site [, token] [, payload]). Each returns its clock. `slots` is what follows the event's
+ * own slot, `bytes` all of them together. */
 #if defined(__CUDA_ARCH__)
-
-KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id)
-{
-    ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT KTRACE_ASM_EVENT KTRACE_ASM_END("8")
-                 KTRACE_ASM_OPERANDS(id)
-                 : "memory");
-    return clock;
-}
-KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id, ktrace_u64 first)
-{
-    ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
-                     KTRACE_ASM_STORE("%7") KTRACE_ASM_END("16") KTRACE_ASM_OPERANDS(id),
-                 "l"(first)
-                 : "memory");
-    return clock;
-}
-KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &wave, ktrace_u32 id, ktrace_u64 first, ktrace_u64 second)
-{
-    ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
-                     KTRACE_ASM_STORE("%7") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE("%8") KTRACE_ASM_END("24")
-                         KTRACE_ASM_OPERANDS(id),
-                 "l"(first), "l"(second)
-                 : "memory");
-    return clock;
-}
-KTRACE_DEVICE_INLINE ktrace_u32 record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_token token)
-{
-    ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
-                     KTRACE_ASM_STORE_TOKEN KTRACE_ASM_END("16") KTRACE_ASM_OPERANDS(id),
-                 "r"(token)
-                 : "memory");
-    return clock;
-}
-KTRACE_DEVICE_INLINE ktrace_u32 record_stop(ktrace_wave &wave, ktrace_u32 id, ktrace_token token, ktrace_u64 last)
-{
-    ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
-                     KTRACE_ASM_STORE_TOKEN KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE("%8") KTRACE_ASM_END("24")
-                         KTRACE_ASM_OPERANDS(id),
-                 "r"(token), "l"(last)
-                 : "memory");
-    return clock;
-}
-/* With the descriptor's address in a slot of its own, before the token. */
-KTRACE_DEVICE_INLINE ktrace_u32 record_wide_stop(ktrace_wave &wave, ktrace_u64 site, ktrace_token token)
-{
-    ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
-                     KTRACE_ASM_STORE("%8") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE_TOKEN KTRACE_ASM_END("24")
-                         KTRACE_ASM_OPERANDS(KTRACE_SITE_WIDE),
-                 "r"(token), "l"(site)
-                 : "memory");
-    return clock;
-}
-KTRACE_DEVICE_INLINE ktrace_u32 record_wide_stop(ktrace_wave &wave, ktrace_u64 site, ktrace_token token, ktrace_u64 last)
-{
-    ktrace_u32 clock;
-    asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT_TOKEN("%7") KTRACE_ASM_EVENT KTRACE_ASM_SLOT("8")
-                     KTRACE_ASM_STORE("%8") KTRACE_ASM_SLOT("16") KTRACE_ASM_STORE_TOKEN KTRACE_ASM_SLOT("24")
-                         KTRACE_ASM_STORE("%9") KTRACE_ASM_END("32") KTRACE_ASM_OPERANDS(KTRACE_SITE_WIDE),
-                 "r"(token), "l"(site), "l"(last)
-                 : "memory");
-    return clock;
-}
-
+#define KTRACE_RECORD(parameters, id, before, slots, bytes, ...) \
+    KTRACE_DEVICE_INLINE ktrace_u32 record parameters \
+    { \
+        ktrace_u32 clock; \
+        asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT before KTRACE_ASM_EVENT slots KTRACE_ASM_END(bytes) \
+                     : "+r"(wave.count_bytes), "=&r"(clock) \
+                     : "r"(wave.ring_low), "r"(wave.ring_high), "r"(wave.ring_mask), "r"(wave.elect_mask), \
+                       "r"((ktrace_u32)(id)) __VA_ARGS__ \
+                     : "memory"); \
+        return clock; \
+    }
 #else /* the host's pass over __host__ __device__ functions: nothing is recorded there */
-
-template <class... Rest> KTRACE_DEVICE_INLINE ktrace_u32 record(ktrace_wave &, Rest...) { return 0; }
-template <class... Rest> KTRACE_DEVICE_INLINE ktrace_u32 record_stop(ktrace_wave &, Rest...) { return 0; }
-template <class... Rest> KTRACE_DEVICE_INLINE ktrace_u32 record_wide_stop(ktrace_wave &, Rest...) { return 0; }
-
+#define KTRACE_RECORD(parameters, id, before, slots, bytes, ...) \
+    KTRACE_DEVICE_INLINE ktrace_u32 record parameters \
+    { \
+        return 0; \
+    }
 #endif
+#define KTRACE_OPERAND_U32(value) , "r"(value)
+#define KTRACE_OPERAND_U64(value) , "l"((unsigned long long)(value))
 
-#if KTRACE_SITES_IN_GLOBAL
-KTRACE_DEVICE_INLINE ktrace_u32 event(ktrace_wave &wave, site_id site) { return record(wave, KTRACE_SITE_WIDE, site); }
-KTRACE_DEVICE_INLINE ktrace_u32 event(ktrace_wave &wave, site_id site, ktrace_u64 bits)
-{
-    return record(wave, KTRACE_SITE_WIDE, site, bits);
-}
-KTRACE_DEVICE_INLINE void stop(ktrace_wave &wave, site_id site, ktrace_token token)
-{
-    record_wide_stop(wave, site, token);
-}
-KTRACE_DEVICE_INLINE void stop(ktrace_wave &wave, site_id site, ktrace_token token, ktrace_u64 bits)
-{
-    record_wide_stop(wave, site, token, bits);
-}
-#else
-KTRACE_DEVICE_INLINE ktrace_u32 event(ktrace_wave &wave, site_id site) { return record(wave, site); }
-KTRACE_DEVICE_INLINE ktrace_u32 event(ktrace_wave &wave, site_id site, ktrace_u64 bits)
-{
-    return record(wave, site, bits);
-}
-KTRACE_DEVICE_INLINE void stop(ktrace_wave &wave, site_id site, ktrace_token token) { record_stop(wave, site, token); }
-KTRACE_DEVICE_INLINE void stop(ktrace_wave &wave, site_id site, ktrace_token token, ktrace_u64 bits)
-{
-    record_stop(wave, site, token, bits);
-}
-#endif
+#define KTRACE_SLOT_32(place, value) KTRACE_ASM_SLOT(place) KTRACE_ASM_STORE_32(value)
+#define KTRACE_SLOT_64(place, value) KTRACE_ASM_SLOT(place) KTRACE_ASM_STORE_64(value)
+#define KTRACE_SLOT_TOKEN(place) KTRACE_ASM_SLOT(place) KTRACE_ASM_STORE_TOKEN
+
+KTRACE_RECORD((ktrace_wave & wave, bank_offset site), site.value, , , "8")
+KTRACE_RECORD((ktrace_wave & wave, bank_offset site, ktrace_u32 bits), site.value, , KTRACE_SLOT_32("8", "%7"), "16",
+              KTRACE_OPERAND_U32(bits))
+KTRACE_RECORD((ktrace_wave & wave, bank_offset site, ktrace_u64 bits), site.value, , KTRACE_SLOT_64("8", "%7"), "16",
+              KTRACE_OPERAND_U64(bits))
+KTRACE_RECORD((ktrace_wave & wave, bank_offset site, closed_token token), site.value, KTRACE_ASM_TOKEN("%7"),
+              KTRACE_SLOT_TOKEN("8"), "16", KTRACE_OPERAND_U32(token.value))
+KTRACE_RECORD((ktrace_wave & wave, bank_offset site, closed_token token, ktrace_u32 bits), site.value,
+              KTRACE_ASM_TOKEN("%7"), KTRACE_SLOT_TOKEN("8") KTRACE_SLOT_32("16", "%8"), "24",
+              KTRACE_OPERAND_U32(token.value) KTRACE_OPERAND_U32(bits))
+KTRACE_RECORD((ktrace_wave & wave, bank_offset site, closed_token token, ktrace_u64 bits), site.value,
+              KTRACE_ASM_TOKEN("%7"), KTRACE_SLOT_TOKEN("8") KTRACE_SLOT_64("16", "%8"), "24",
+              KTRACE_OPERAND_U32(token.value) KTRACE_OPERAND_U64(bits))
+
+KTRACE_RECORD((ktrace_wave & wave, global_address site), KTRACE_SITE_WIDE, , KTRACE_SLOT_64("8", "%7"), "16",
+              KTRACE_OPERAND_U64(site.value))
+KTRACE_RECORD((ktrace_wave & wave, global_address site, ktrace_u32 bits), KTRACE_SITE_WIDE, ,
+              KTRACE_SLOT_64("8", "%7") KTRACE_SLOT_32("16", "%8"), "24",
+              KTRACE_OPERAND_U64(site.value) KTRACE_OPERAND_U32(bits))
+KTRACE_RECORD((ktrace_wave & wave, global_address site, ktrace_u64 bits), KTRACE_SITE_WIDE, ,
+              KTRACE_SLOT_64("8", "%7") KTRACE_SLOT_64("16", "%8"), "24",
+              KTRACE_OPERAND_U64(site.value) KTRACE_OPERAND_U64(bits))
+KTRACE_RECORD((ktrace_wave & wave, global_address site, closed_token token), KTRACE_SITE_WIDE, KTRACE_ASM_TOKEN("%8"),
+              KTRACE_SLOT_64("8", "%7") KTRACE_SLOT_TOKEN("16"), "24",
+              KTRACE_OPERAND_U64(site.value) KTRACE_OPERAND_U32(token.value))
+KTRACE_RECORD((ktrace_wave & wave, global_address site, closed_token token, ktrace_u32 bits), KTRACE_SITE_WIDE,
+              KTRACE_ASM_TOKEN("%8"), KTRACE_SLOT_64("8", "%7") KTRACE_SLOT_TOKEN("16") KTRACE_SLOT_32("24", "%9"), "32",
+              KTRACE_OPERAND_U64(site.value) KTRACE_OPERAND_U32(token.value) KTRACE_OPERAND_U32(bits))
+KTRACE_RECORD((ktrace_wave & wave, global_address site, closed_token token, ktrace_u64 bits), KTRACE_SITE_WIDE,
+              KTRACE_ASM_TOKEN("%8"), KTRACE_SLOT_64("8", "%7") KTRACE_SLOT_TOKEN("16") KTRACE_SLOT_64("24", "%9"), "32",
+              KTRACE_OPERAND_U64(site.value) KTRACE_OPERAND_U32(token.value) KTRACE_OPERAND_U64(bits))
 
 /* ---- A wave's start and end ------------------------------------------------------------------------------------- */
 
@@ -431,9 +406,10 @@ KTRACE_DEVICE_INLINE void store_pair(bool chosen, ktrace_u64 address, ktrace_u64
     store_words(chosen, address, (ktrace_u32)a, (ktrace_u32)(a >> 32), (ktrace_u32)b, (ktrace_u32)(b >> 32));
 }
 
-/* A wall time between two clock reads, and the clock at its middle. */
+/* A wall time between two clock reads, the clock at their middle, and how far they are apart. */
 struct anchor {
     ktrace_u64 clock, wall;
+    ktrace_u32 gap;
 };
 KTRACE_DEVICE_INLINE anchor read_anchor()
 {
@@ -441,7 +417,8 @@ KTRACE_DEVICE_INLINE anchor read_anchor()
     const ktrace_u64 before = clock_ticks();
     result.wall = wall_ns();
     const ktrace_u64 after = clock_ticks();
-    result.clock = before + (ktrace_u32)(after - before) / 2;
+    result.gap = (ktrace_u32)(after - before);
+    result.clock = before + result.gap / 2;
     return result;
 }
 
@@ -451,12 +428,13 @@ KTRACE_DEVICE_INLINE void write_header(bool leads, ktrace_u64 header, const stru
 {
     store_words(leads, header, KTRACE_WAVE_MAGIC, KTRACE_WIRE_VERSION | KTRACE_ARCH_NVIDIA << 16 | lane_count << 24,
                 control.module, (ktrace_u32)__cvta_generic_to_constant(&control));
-    store_pair(leads, header + 16, kernel, grid_id());
+    store_pair(leads, header + 16, kernel.value, grid_id());
     store_words(leads, header + 32, gridDim.x, gridDim.y, gridDim.z, blockIdx.x);
     store_words(leads, header + 48, blockIdx.y, blockIdx.z, blockDim.x | blockDim.y << 16, blockDim.z | place.wave << 16);
     store_pair(leads, header + 64, start.clock, start.wall);
     /* the end anchor at 80 stays 0 until the wave ends */
     store_words(leads, header + 96, sm_id(), sm_count(), warp_slot(), cluster_rank());
+    store_words(leads, header + 112, start.gap, 0, 0, 0);
 }
 
 /* The region of a wave that the filter let through, or no_region. Consecutive waves of a row of workgroups take consecutive
@@ -518,7 +496,10 @@ KTRACE_DEVICE_INLINE void end(const ktrace_wave &wave)
     const ktrace_u32 region = lane == 0 ? index : index / 31;
     struct ktrace_wave_header *header = (struct ktrace_wave_header *)control.headers + region;
     header->final_count_bytes[lane] = wave.count_bytes;
-    store_pair((__activemask() & wave.elect_mask) == 0, (ktrace_u64)&header->end_clock_ticks, stop.clock, stop.wall);
+    if ((__activemask() & wave.elect_mask) == 0) {
+        store_pair(true, (ktrace_u64)&header->end_clock_ticks, stop.clock, stop.wall);
+        header->end_gap_ticks = stop.gap;
+    }
 }
 
 #else
@@ -540,8 +521,7 @@ struct kernel_wave : ktrace_wave {
 struct untraced_wave {
     KTRACE_DEVICE_INLINE explicit untraced_wave(site_id) {}
 };
-template <class... Rest> KTRACE_DEVICE_INLINE ktrace_u32 event(untraced_wave &, Rest...) { return 0; }
-template <class... Rest> KTRACE_DEVICE_INLINE void stop(untraced_wave &, Rest...) {}
+template <class... Rest> KTRACE_DEVICE_INLINE ktrace_u32 record(untraced_wave &, Rest...) { return 0; }
 
 template <bool Traced> struct choose {
     using kernel = kernel_wave;
@@ -556,9 +536,9 @@ template <class Wave> struct range {
     Wave &wave;
     template <class... Payload> KTRACE_DEVICE_INLINE range(Wave &handle, site_id site, Payload... payload) : wave(handle)
     {
-        event(wave, site, payload...);
+        record(wave, site, payload...);
     }
-    KTRACE_DEVICE_INLINE ~range() { event(wave, pop_site()); }
+    KTRACE_DEVICE_INLINE ~range() { record(wave, pop_site()); }
     range(const range &) = delete;
     range &operator=(const range &) = delete;
 };
@@ -614,9 +594,9 @@ KTRACE_DEVICE_INLINE void pin(double &value) { asm volatile("" : "+d"(value)); }
 #define KTRACE_BITS_OF(payload) (ktrace_detail::payload_of<decltype(payload)>::bits(payload))
 
 #define KTRACE_EVENT_1(kind, name) \
-    ktrace_detail::event(ktrace_handle, KTRACE_SITE(kind, KTRACE_PAYLOAD_NONE, name))
+    ktrace_detail::record(ktrace_handle, KTRACE_SITE(kind, KTRACE_PAYLOAD_NONE, name))
 #define KTRACE_EVENT_2(kind, name, payload) \
-    ktrace_detail::event(ktrace_handle, KTRACE_SITE(kind, KTRACE_TYPE_OF(payload), name), KTRACE_BITS_OF(payload))
+    ktrace_detail::record(ktrace_handle, KTRACE_SITE(kind, KTRACE_TYPE_OF(payload), name), KTRACE_BITS_OF(payload))
 
 #define KTRACE_MARK_1(name) ((void)KTRACE_EVENT_1(KTRACE_KIND_MARK, name))
 #define KTRACE_MARK_2(name, payload) ((void)KTRACE_EVENT_2(KTRACE_KIND_MARK, name, payload))
@@ -625,10 +605,19 @@ KTRACE_DEVICE_INLINE void pin(double &value) { asm volatile("" : "+d"(value)); }
 #define KTRACE_START_1(name) (KTRACE_EVENT_1(KTRACE_KIND_START, name) | 1u)
 #define KTRACE_START_2(name, payload) (KTRACE_EVENT_2(KTRACE_KIND_START, name, payload) | 1u)
 #define KTRACE_STOP_1(token) \
-    ktrace_detail::stop(ktrace_handle, ktrace_detail::stop_site<KTRACE_PAYLOAD_NONE>(), (ktrace_token)(token))
+    ((void)ktrace_detail::record(ktrace_handle, ktrace_detail::stop_site<KTRACE_PAYLOAD_NONE>(), \
+                                 ktrace_detail::closed_token{(ktrace_token)(token)}))
 #define KTRACE_STOP_2(token, payload) \
-    ktrace_detail::stop(ktrace_handle, ktrace_detail::stop_site<KTRACE_TYPE_OF(payload)>(), (ktrace_token)(token), \
-                        KTRACE_BITS_OF(payload))
+    ((void)ktrace_detail::record(ktrace_handle, ktrace_detail::stop_site<KTRACE_TYPE_OF(payload)>(), \
+                                 ktrace_detail::closed_token{(ktrace_token)(token)}, KTRACE_BITS_OF(payload)))
+#define KTRACE_NEXT_1(token, name) \
+    (ktrace_detail::record(ktrace_handle, KTRACE_SITE(KTRACE_KIND_NEXT, KTRACE_PAYLOAD_NONE, name), \
+                           ktrace_detail::closed_token{(ktrace_token)(token)}) | \
+     1u)
+#define KTRACE_NEXT_2(token, name, payload) \
+    (ktrace_detail::record(ktrace_handle, KTRACE_SITE(KTRACE_KIND_NEXT, KTRACE_TYPE_OF(payload), name), \
+                           ktrace_detail::closed_token{(ktrace_token)(token)}, KTRACE_BITS_OF(payload)) | \
+     1u)
 #define KTRACE_RANGE_1(name) \
     ktrace_detail::range KTRACE_JOIN(ktrace_range_, __LINE__)(ktrace_handle, \
                                                               KTRACE_SITE(KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, name))
@@ -644,9 +633,10 @@ KTRACE_DEVICE_INLINE void pin(double &value) { asm volatile("" : "+d"(value)); }
 #define KTRACE_RANGE(...) KTRACE_SELECT(KTRACE_RANGE_1, KTRACE_RANGE_2, __VA_ARGS__)
 #define KTRACE_MARK(...) KTRACE_SELECT(KTRACE_MARK_1, KTRACE_MARK_2, __VA_ARGS__)
 #define KTRACE_RANGE_PUSH(...) KTRACE_SELECT(KTRACE_PUSH_1, KTRACE_PUSH_2, __VA_ARGS__)
-#define KTRACE_RANGE_POP() ((void)ktrace_detail::event(ktrace_handle, ktrace_detail::pop_site()))
+#define KTRACE_RANGE_POP() ((void)ktrace_detail::record(ktrace_handle, ktrace_detail::pop_site()))
 #define KTRACE_RANGE_START(...) KTRACE_SELECT(KTRACE_START_1, KTRACE_START_2, __VA_ARGS__)
 #define KTRACE_RANGE_STOP(...) KTRACE_SELECT(KTRACE_STOP_1, KTRACE_STOP_2, __VA_ARGS__)
+#define KTRACE_RANGE_NEXT(token, ...) KTRACE_SELECT_(__VA_ARGS__, KTRACE_NEXT_2, KTRACE_NEXT_1, )(token, __VA_ARGS__)
 #define KTRACE_INACTIVE_TOKEN(name) ((void)sizeof(name ""), (ktrace_token)0)
 #define KTRACE_PIN(x) ktrace_detail::pin(x)
 #define KTRACE_PARAM , ktrace_wave &ktrace_handle
