@@ -20,6 +20,7 @@
 typedef int ktrace_token;
 #define KTRACE_RANGE_START(...) 0
 #define KTRACE_RANGE_STOP(token, ...) ((void)(token))
+#define KTRACE_RANGE_NEXT(token, ...) (token)
 #define KTRACE_INACTIVE_TOKEN(...) 0
 
 #endif
