@@ -64,7 +64,7 @@ static int check_site(const struct kt_site *site, const struct kt_site *previous
 {
     if (site->kind < KTRACE_KIND_KERNEL || site->kind > KTRACE_KIND_STOP)
         return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has the unknown kind %u", module, site->kind);
-    if (site->payload_type > KTRACE_PAYLOAD_FLOAT64)
+    if (site->payload_type > KTRACE_PAYLOAD_UINT32)
         return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has the unknown payload type %u", module,
                        site->payload_type);
     if (!site->name || !site->file)

@@ -56,6 +56,18 @@ static inline uint32_t followers_of(const struct kt_site *site)
     return (uint32_t)(site->wide != 0) + (site->kind == KTRACE_KIND_STOP) + (site->payload_type != KTRACE_PAYLOAD_NONE);
 }
 
+/* A payload's slot to 64 bits: types of 32 leave the upper half as it was. */
+static inline uint64_t extended(uint64_t bits, uint8_t payload_type)
+{
+    switch (payload_type) {
+    case KTRACE_PAYLOAD_BOOL:
+    case KTRACE_PAYLOAD_UINT32:
+    case KTRACE_PAYLOAD_FLOAT32: return (uint32_t)bits;
+    case KTRACE_PAYLOAD_INT32: return (uint64_t)(int64_t)(int32_t)(uint32_t)bits;
+    default: return bits;
+    }
+}
+
 /* Slots among the next few that are no event, when the walk begins at `from`. */
 static uint32_t trial_errors(const struct walk *walk, uint32_t from)
 {
@@ -101,7 +113,7 @@ static void read_event(struct kt_ring_event *out, const struct walk *walk, uint3
         out->token = (struct kt_token){slot->clock_ticks | 1, 0};
     }
     if (site->payload_type != KTRACE_PAYLOAD_NONE) {
-        out->payload = bits_of(slot_at(walk, i + 1));
+        out->payload = extended(bits_of(slot_at(walk, i + 1)), site->payload_type);
         out->flags = KT_EVENT_PAYLOAD;
     }
 }

@@ -68,7 +68,7 @@ static int read_text(struct kt_site *site, struct text_source *source, uint64_t 
 static int is_descriptor(const struct ktrace_site *site)
 {
     return site->magic == KTRACE_SITE_MAGIC && site->kind >= KTRACE_KIND_KERNEL && site->kind <= KTRACE_KIND_STOP &&
-           site->payload_type <= KTRACE_PAYLOAD_FLOAT64 && site->version_line >> 24 == KTRACE_WIRE_VERSION;
+           site->payload_type <= KTRACE_PAYLOAD_UINT32 && site->version_line >> 24 == KTRACE_WIRE_VERSION;
 }
 
 static int add_site(struct kt_module *module, struct text_source *source, const struct ktrace_site *descriptor,

@@ -59,7 +59,7 @@ static const char *kind_name(uint8_t kind)
 
 static const char *payload_name(uint8_t type)
 {
-    static const char *const names[] = {"-", "bool", "int64", "uint64", "float32", "float64"};
+    static const char *const names[] = {"-", "bool", "int64", "uint64", "float32", "float64", "int32", "uint32"};
     return type < sizeof names / sizeof *names ? names[type] : "?";
 }
 

@@ -301,6 +301,7 @@ static uint8_t *put_payload(uint8_t *at, const struct site *site, uint64_t paylo
         *at++ = TAG(KT_PF_DebugAnnotation_bool_value, KT_PB_VARINT);
         *at++ = payload != 0;
         break;
+    case KTRACE_PAYLOAD_INT32:
     case KTRACE_PAYLOAD_INT64:
         *at++ = TAG(KT_PF_DebugAnnotation_int_value, KT_PB_VARINT);
         at = kt_pb_put_varint(at, payload);
@@ -318,7 +319,7 @@ static uint8_t *put_payload(uint8_t *at, const struct site *site, uint64_t paylo
         at = put_double_or_text(at, value);
         break;
     }
-    default: /* a type that a later ktrace knows: its bits */
+    default: /* unsigned; or a type that a later ktrace knows: its bits */
         *at++ = TAG(KT_PF_DebugAnnotation_uint_value, KT_PB_VARINT);
         at = kt_pb_put_varint(at, payload);
         break;

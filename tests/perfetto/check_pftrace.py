@@ -384,6 +384,8 @@ SYNTHETIC = {
     "bool": [("bool", False), ("bool", True)],
     "int": [("int", v) for v in (0, 1, -1, 2**63 - 1, -(2**63), -1234567890123)] + [None],
     "uint": [("uint", v) for v in (0, 1, 2**64 - 1, 2**64 - 2, 2**63, 127, 128)],
+    "int32": [("int", v) for v in (0, -1, 2**31 - 1, -(2**31))],
+    "uint32": [("uint", v) for v in (0, 1, 2**32 - 1, 2**31)],
     "float": [("string", "nan"), ("string", "inf"), ("string", "-inf"), ("double", -0.0), ("double", 2.0**-149),
               ("double", FLOAT_MAX), ("double", 0.10000000149011612)],
     "double": [("string", "nan"), ("string", "nan"), ("string", "inf"), ("string", "-inf"), ("double", -0.0),

@@ -198,6 +198,8 @@ static inline void synthetic_payload_wave(struct synthetic *s)
     const struct kt_site *of_bool = synthetic_site(s, 0, KTRACE_KIND_MARK, KTRACE_PAYLOAD_BOOL, "bool");
     const struct kt_site *of_int = synthetic_site(s, 0, KTRACE_KIND_MARK, KTRACE_PAYLOAD_INT64, "int");
     const struct kt_site *of_uint = synthetic_site(s, 0, KTRACE_KIND_MARK, KTRACE_PAYLOAD_UINT64, "uint");
+    const struct kt_site *of_int32 = synthetic_site(s, 0, KTRACE_KIND_MARK, KTRACE_PAYLOAD_INT32, "int32");
+    const struct kt_site *of_uint32 = synthetic_site(s, 0, KTRACE_KIND_MARK, KTRACE_PAYLOAD_UINT32, "uint32");
     const struct kt_site *of_float = synthetic_site(s, 0, KTRACE_KIND_MARK, KTRACE_PAYLOAD_FLOAT32, "float");
     const struct kt_site *of_double = synthetic_site(s, 0, KTRACE_KIND_MARK, KTRACE_PAYLOAD_FLOAT64, "double");
     int64_t t = 1000000;
@@ -209,6 +211,12 @@ static inline void synthetic_payload_wave(struct synthetic *s)
     const uint64_t naturals[] = {0, 1, UINT64_MAX, UINT64_MAX - 1, (uint64_t)1 << 63, 127, 128};
     for (size_t i = 0; i < sizeof naturals / sizeof naturals[0]; i++)
         synthetic_payload(s, t += 1000, of_uint, naturals[i]);
+    const int32_t shorts[] = {0, -1, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < sizeof shorts / sizeof shorts[0]; i++)
+        synthetic_payload(s, t += 1000, of_int32, (uint64_t)(int64_t)shorts[i]);
+    const uint32_t short_naturals[] = {0, 1, UINT32_MAX, (uint32_t)1 << 31};
+    for (size_t i = 0; i < sizeof short_naturals / sizeof short_naturals[0]; i++)
+        synthetic_payload(s, t += 1000, of_uint32, short_naturals[i]);
     /* nan, inf, -inf, -0, the smallest denormal, the largest number, and one with no short decimal form */
     const uint32_t floats[] = {0x7FC00000, 0x7F800000, 0xFF800000, 0x80000000, 0x00000001, 0x7F7FFFFF, 0x3DCCCCCD};
     for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++)

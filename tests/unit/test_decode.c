@@ -272,6 +272,46 @@ static void payload_zero_is_not_absent(void **state)
     ktrace_trace_destroy(trace);
 }
 
+/* What a type of 32 bits leaves in the upper half of its slot is nobody's. */
+static void payloads_are_extended_to_64_bits(void **state)
+{
+    static const struct {
+        enum ktrace_payload_type type;
+        uint64_t stored, decoded;
+    } cases[] = {
+        {KTRACE_PAYLOAD_BOOL, 0xDEADBEEF00000001, 1},
+        {KTRACE_PAYLOAD_BOOL, 0xDEADBEEF00000000, 0},
+        {KTRACE_PAYLOAD_INT32, 0xDEADBEEF00000007, 7},
+        {KTRACE_PAYLOAD_INT32, 0x00000000FFFFFFFF, UINT64_MAX},
+        {KTRACE_PAYLOAD_INT32, 0x0000000080000000, 0xFFFFFFFF80000000},
+        {KTRACE_PAYLOAD_INT32, 0xFFFFFFFF7FFFFFFF, 0x7FFFFFFF},
+        {KTRACE_PAYLOAD_UINT32, 0xDEADBEEFFFFFFFFF, 0xFFFFFFFF},
+        {KTRACE_PAYLOAD_FLOAT32, 0xDEADBEEFBF800000, 0xBF800000},
+        {KTRACE_PAYLOAD_INT64, 0xDEADBEEF00000007, 0xDEADBEEF00000007},
+        {KTRACE_PAYLOAD_UINT64, 0xDEADBEEFFFFFFFFF, 0xDEADBEEFFFFFFFFF},
+        {KTRACE_PAYLOAD_FLOAT64, 0xBFF0000000000001, 0xBFF0000000000001},
+    };
+    enum { COUNT = sizeof cases / sizeof *cases };
+    (void)state;
+    struct build *build = build_begin(64, 4);
+    struct sites sites = add_sites(build);
+    uint32_t typed[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        typed[i] = build_site(build, 0, KTRACE_KIND_MARK, cases[i].type, "typed");
+    uint32_t wave = build_wave(build, &(struct build_wave){.kernel = sites.kernel});
+    for (size_t i = 0; i < COUNT; i++)
+        build_payload(build, wave, 0, 10 * (i + 1), typed[i], cases[i].stored);
+    build_end(build, wave, 1000);
+    struct ktrace_trace *trace = decode(build);
+    assert_int_equal(trace->event_count, COUNT);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_true(trace->events[i].payload == cases[i].decoded);
+        assert_true(event_of(trace, 0, i).payload == cases[i].decoded);
+        assert_int_equal(event_of(trace, 0, i).payload_type, cases[i].type);
+    }
+    ktrace_trace_destroy(trace);
+}
+
 /* ---- Clocks ----------------------------------------------------------------------------------------------------- */
 
 /* The clocks of a wave's marks, given their 64-bit times; each is recorded by the lane beside it. */
@@ -663,7 +703,7 @@ static void bad_sites_are_refused(void **state)
     REFUSED(s->modules[0].sites[1].id = s->modules[0].sites[0].id, "not in order");
     REFUSED(s->modules[0].sites[1].kind = 7, "unknown kind 7");
     REFUSED(s->modules[0].sites[1].kind = 0, "unknown kind 0");
-    REFUSED(s->modules[0].sites[1].payload_type = 6, "payload type 6");
+    REFUSED(s->modules[0].sites[1].payload_type = 8, "payload type 8");
     REFUSED(s->modules[0].sites[s->modules[0].site_count - 1].id = 0x10000, "constant bank");
 }
 
@@ -690,6 +730,7 @@ int main(void)
         cmocka_unit_test(payloads_that_look_like_events),
         cmocka_unit_test(a_lane_ring_has_its_own_size),
         cmocka_unit_test(payload_zero_is_not_absent),
+        cmocka_unit_test(payloads_are_extended_to_64_bits),
         cmocka_unit_test(clocks_wrap),
         cmocka_unit_test(a_wrapped_unfinished_ring_is_placed_behind_the_start),
         cmocka_unit_test(gaps_that_anchors_cannot_place_are_counted),
