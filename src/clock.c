@@ -369,23 +369,33 @@ int kt_clock_fit(struct ktrace_trace *trace)
 
 /* ---- Look-up ------------------------------------------------------------------------------------------------------- */
 
+/* To the nearest, halves away from zero, as llround does. That is a call, and this is done for every event. */
 static int64_t to_ps(double ns)
 {
-    return llround(fmin(fmax(ns * 1000, -9.2e18), 9.2e18));
+    double ps = ns * 1000;
+    if (!(ps > -9.2e18))
+        return INT64_C(-9200000000000000000);
+    if (ps > 9.2e18)
+        return INT64_C(9200000000000000000);
+    int64_t whole = (int64_t)ps;
+    double rest = ps - (double)whole; /* exact */
+    return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
-static int64_t piece_ps(const struct kt_clock_knot *knots, size_t count, size_t piece, uint64_t clock_ticks)
+static void enter_piece(struct kt_clock_cursor *cursor, size_t piece)
 {
-    const struct kt_clock_knot *knot = &knots[piece];
+    cursor->piece = (uint32_t)piece;
+    cursor->begin_ps = to_ps(cursor->knots[piece].wall_ns);
+    cursor->end_ps = piece + 1 < cursor->knot_count ? to_ps(cursor->knots[piece + 1].wall_ns) : INT64_MAX;
+}
+
+static int64_t piece_ps(const struct kt_clock_cursor *cursor, uint64_t clock_ticks)
+{
+    const struct kt_clock_knot *knot = &cursor->knots[cursor->piece];
     int64_t ps, past_ps = to_ps(knot->ns_per_tick * ticks_from(knot, clock_ticks));
-    if (__builtin_add_overflow(to_ps(knot->wall_ns), past_ps, &ps))
+    if (__builtin_add_overflow(cursor->begin_ps, past_ps, &ps))
         ps = past_ps < 0 ? INT64_MIN : INT64_MAX;
-    if (piece + 1 < count) { /* rounding must not carry a time over the next knot */
-        int64_t next_ps = to_ps(knots[piece + 1].wall_ns);
-        if (ps > next_ps)
-            ps = next_ps;
-    }
-    return ps;
+    return ps < cursor->end_ps ? ps : cursor->end_ps; /* rounding must not carry a time over the next knot */
 }
 
 const struct kt_place_clock *kt_clock_of_place(const struct ktrace_trace *trace, uint32_t place)
@@ -405,27 +415,32 @@ const struct kt_place_clock *kt_clock_of_place(const struct ktrace_trace *trace,
 
 int64_t kt_clock_to_ps(const struct ktrace_trace *trace, const struct kt_place_clock *clock, uint64_t clock_ticks)
 {
-    const struct kt_clock_knot *knots = trace->knots + clock->first_knot;
-    return piece_ps(knots, clock->knot_count, piece_at(knots, clock->knot_count, clock_ticks), clock_ticks);
+    struct kt_clock_cursor cursor = {.knots = trace->knots + clock->first_knot, .knot_count = clock->knot_count};
+    enter_piece(&cursor, piece_at(cursor.knots, cursor.knot_count, clock_ticks));
+    return piece_ps(&cursor, clock_ticks);
 }
 
 void kt_clock_cursor_begin(struct kt_clock_cursor *cursor, const struct ktrace_trace *trace, uint32_t place)
 {
     const struct kt_place_clock *clock = kt_clock_of_place(trace, place);
-    *cursor = (struct kt_clock_cursor){NULL, 0, 0};
+    *cursor = (struct kt_clock_cursor){.knots = NULL};
     if (!clock)
         return;
     cursor->knots = trace->knots + clock->first_knot;
     cursor->knot_count = clock->knot_count;
+    enter_piece(cursor, 0);
 }
 
 int64_t kt_clock_cursor_ps(struct kt_clock_cursor *cursor, uint64_t clock_ticks)
 {
     if (!cursor->knots)
         return 0;
-    if (clock_ticks < cursor->knots[cursor->piece].clock_ticks)
-        cursor->piece = (uint32_t)piece_at(cursor->knots, cursor->knot_count, clock_ticks);
-    while (cursor->piece + 1 < cursor->knot_count && cursor->knots[cursor->piece + 1].clock_ticks <= clock_ticks)
-        cursor->piece++;
-    return piece_ps(cursor->knots, cursor->knot_count, cursor->piece, clock_ticks);
+    size_t piece = cursor->piece;
+    if (clock_ticks < cursor->knots[piece].clock_ticks)
+        piece = piece_at(cursor->knots, cursor->knot_count, clock_ticks);
+    while (piece + 1 < cursor->knot_count && cursor->knots[piece + 1].clock_ticks <= clock_ticks)
+        piece++;
+    if (piece != cursor->piece)
+        enter_piece(cursor, piece);
+    return piece_ps(cursor, clock_ticks);
 }

@@ -24,7 +24,8 @@ int64_t kt_clock_to_ps(const struct ktrace_trace *trace, const struct kt_place_c
 struct kt_clock_cursor {
     const struct kt_clock_knot *knots; /* of the place; NULL: no such place, every time is 0 */
     uint32_t knot_count;
-    uint32_t piece; /* index of the knot that the last reading was behind */
+    uint32_t piece;           /* index of the knot that the last reading was behind */
+    int64_t begin_ps, end_ps; /* of that piece */
 };
 
 void kt_clock_cursor_begin(struct kt_clock_cursor *cursor, const struct ktrace_trace *trace, uint32_t place);

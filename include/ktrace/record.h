@@ -47,8 +47,10 @@ typedef uint64_t ktrace_u64;
 
 enum ktrace_arch { KTRACE_ARCH_NVIDIA = 1, KTRACE_ARCH_AMDGCN = 2, KTRACE_ARCH_HOST = 3 };
 
-/* What an event means. The values are on the wire: never renumber. A STOP and a NEXT are followed by a slot {u32 the leading
- * lane's token ^ 1, u32 the active lanes whose token is active}; without such lanes there was nothing to close. */
+/* What an event means. The values are on the wire: never renumber.
+ * A STOP and a NEXT name the range they close by the low 16 bits of its token, in place of the sequence number (no slot of
+ * their own for it): a STOP that of the first active lane that holds a token (without one nothing is stored), a NEXT that of
+ * the first active lane, 0 when that is inactive. A token is its start's clock | 1, so these bits are never 0. */
 enum ktrace_kind {
     KTRACE_KIND_KERNEL = 1, /* names a kernel; never an event */
     KTRACE_KIND_MARK = 2,   /* a point in time */
@@ -85,7 +87,8 @@ struct ktrace_site {
 struct ktrace_slot {
     ktrace_u32 clock_ticks; /* low 32 bits of the wave's clock */
     ktrace_u16 site;        /* byte offset of the descriptor in the constant bank; KTRACE_SITE_WIDE: see below */
-    ktrace_u16 sequence;    /* low 16 bits of the slot's index in this ring; the index modulo the ring size is its place */
+    ktrace_u16 sequence;    /* low 16 bits of the slot's index in this ring; the index modulo the ring size is its place.
+                               STOP and NEXT: low 16 bits of the token */
 };
 
 /* An id that says: the next slot holds the 64-bit device address of the descriptor (modules too large for the constant

@@ -204,8 +204,11 @@ typedef ktrace_u32 ktrace_token; /* its start's clock | 1; 0 is inactive */
 
 namespace ktrace_detail {
 
-/* A token that an event closes. */
-struct closed_token {
+/* The token whose range an event closes: of the first lane that holds one (a stop), or of the first lane (a next). */
+struct stopped_token {
+    ktrace_token value;
+};
+struct followed_token {
     ktrace_token value;
 };
 
@@ -213,31 +216,30 @@ struct closed_token {
  * sequence), STG, IADD, and a MOV for the address' upper half. The election comes before the clock read: it depends on
  * nothing, so the compiler overlaps it with what runs before; after the read only the store waits. Operands: %0 count,
  * %1 clock, %2 ring low, %3 ring high, %4 ring mask, %5 elect mask, %6 site id, %7... what else is stored. */
-#define KTRACE_ASM_BEGIN "{ .reg .u32 m, t, a, c, d, x; .reg .pred n, r; .reg .u64 p;\n\t"
+#define KTRACE_ASM_BEGIN "{ .reg .u32 m, a, c, d, x; .reg .pred n, r; .reg .u64 p;\n\t"
 /* n: this lane does not lead. */
 #define KTRACE_ASM_ELECT "activemask.b32 m;\n\tlop3.or.b32 x|n, m, %5, 0, 0xC0, 0;\n\t"
-/* t: the active lanes that hold a token, as the mask counts predicated lanes only. x: the token in a register of its own,
- * as the next start overwrites the token's while the store may still read it. */
-#define KTRACE_ASM_TOKEN(token) \
-    "setp.ne.u32 r, " token ", 0; mov.u32 t, 0;\n\t@r activemask.b32 t;\n\txor.b32 x, " token ", 1;\n\t"
-#define KTRACE_ASM_EVENT \
-    "mov.u32 %1, %%clock;\n\t" \
-    "lop3.b32 a, %0, %4, %2, 0xEA; mov.b64 p, {a, %3}; mad.lo.u32 d, %0, 8192, %6;\n\t" \
-    "@!n st.global.v2.u32 [p], {%1, d};\n\t"
+/* Of the active lanes that hold a token: the mask counts predicated lanes only. */
+#define KTRACE_ASM_ELECT_HOLDER(token) \
+    "setp.eq.u32 r, " token ", 0; mov.u32 m, 0;\n\t@!r activemask.b32 m;\n\tlop3.or.b32 x|n, m, %5, 0, 0xC0, r;\n\t"
+#define KTRACE_ASM_CLOCK "mov.u32 %1, %%clock;\n\tlop3.b32 a, %0, %4, %2, 0xEA; mov.b64 p, {a, %3};\n\t"
+#define KTRACE_ASM_EVENT KTRACE_ASM_CLOCK "mad.lo.u32 d, %0, 8192, %6;\n\t@!n st.global.v2.u32 [p], {%1, d};\n\t"
+/* The low half of the token in place of the sequence number. */
+#define KTRACE_ASM_EVENT_TOKEN(token) \
+    KTRACE_ASM_CLOCK "mad.lo.u32 d, " token ", 65536, %6;\n\t@!n st.global.v2.u32 [p], {%1, d};\n\t"
 #define KTRACE_ASM_SLOT(bytes) "add.u32 c, %0, " bytes "; lop3.b32 a, c, %4, %2, 0xEA; mov.b64 p, {a, %3};\n\t"
 #define KTRACE_ASM_STORE_32(value) "@!n st.global.u32 [p], " value ";\n\t"
 #define KTRACE_ASM_STORE_64(value) "@!n st.global.u64 [p], " value ";\n\t"
-#define KTRACE_ASM_STORE_TOKEN "@!n st.global.v2.u32 [p], {x, t};\n\t"
 #define KTRACE_ASM_END(bytes) "@!n add.u32 %0, %0, " bytes "; }"
 
-/* The overloads of record: (wave, site [, token] [, payload]). Each returns its clock. `slots` is what follows the event's
- * own slot, `bytes` all of them together. */
+/* The overloads of record: (wave, site [, token] [, payload]). Each returns its clock. `event` is the election and the
+ * event's own slot, `slots` what follows it, `bytes` all of them together. */
 #if defined(__CUDA_ARCH__)
-#define KTRACE_RECORD(parameters, id, before, slots, bytes, ...) \
+#define KTRACE_RECORD(parameters, id, event, slots, bytes, ...) \
     KTRACE_DEVICE_INLINE ktrace_u32 record parameters \
     { \
         ktrace_u32 clock; \
-        asm volatile(KTRACE_ASM_BEGIN KTRACE_ASM_ELECT before KTRACE_ASM_EVENT slots KTRACE_ASM_END(bytes) \
+        asm volatile(KTRACE_ASM_BEGIN event slots KTRACE_ASM_END(bytes) \
                      : "+r"(wave.count_bytes), "=&r"(clock) \
                      : "r"(wave.ring_low), "r"(wave.ring_high), "r"(wave.ring_mask), "r"(wave.elect_mask), \
                        "r"((ktrace_u32)(id)) __VA_ARGS__ \
@@ -245,50 +247,42 @@ struct closed_token {
         return clock; \
     }
 #else /* the host's pass over __host__ __device__ functions: nothing is recorded there */
-#define KTRACE_RECORD(parameters, id, before, slots, bytes, ...) \
+#define KTRACE_RECORD(parameters, id, event, slots, bytes, ...) \
     KTRACE_DEVICE_INLINE ktrace_u32 record parameters \
     { \
         return 0; \
     }
 #endif
-#define KTRACE_OPERAND_U32(value) , "r"(value)
-#define KTRACE_OPERAND_U64(value) , "l"((unsigned long long)(value))
-
+#define KTRACE_AND_U32(value) , "r"(value)
+#define KTRACE_AND_U64(value) , "l"((unsigned long long)(value))
 #define KTRACE_SLOT_32(place, value) KTRACE_ASM_SLOT(place) KTRACE_ASM_STORE_32(value)
 #define KTRACE_SLOT_64(place, value) KTRACE_ASM_SLOT(place) KTRACE_ASM_STORE_64(value)
-#define KTRACE_SLOT_TOKEN(place) KTRACE_ASM_SLOT(place) KTRACE_ASM_STORE_TOKEN
 
-KTRACE_RECORD((ktrace_wave & wave, bank_offset site), site.value, , , "8")
-KTRACE_RECORD((ktrace_wave & wave, bank_offset site, ktrace_u32 bits), site.value, , KTRACE_SLOT_32("8", "%7"), "16",
-              KTRACE_OPERAND_U32(bits))
-KTRACE_RECORD((ktrace_wave & wave, bank_offset site, ktrace_u64 bits), site.value, , KTRACE_SLOT_64("8", "%7"), "16",
-              KTRACE_OPERAND_U64(bits))
-KTRACE_RECORD((ktrace_wave & wave, bank_offset site, closed_token token), site.value, KTRACE_ASM_TOKEN("%7"),
-              KTRACE_SLOT_TOKEN("8"), "16", KTRACE_OPERAND_U32(token.value))
-KTRACE_RECORD((ktrace_wave & wave, bank_offset site, closed_token token, ktrace_u32 bits), site.value,
-              KTRACE_ASM_TOKEN("%7"), KTRACE_SLOT_TOKEN("8") KTRACE_SLOT_32("16", "%8"), "24",
-              KTRACE_OPERAND_U32(token.value) KTRACE_OPERAND_U32(bits))
-KTRACE_RECORD((ktrace_wave & wave, bank_offset site, closed_token token, ktrace_u64 bits), site.value,
-              KTRACE_ASM_TOKEN("%7"), KTRACE_SLOT_TOKEN("8") KTRACE_SLOT_64("16", "%8"), "24",
-              KTRACE_OPERAND_U32(token.value) KTRACE_OPERAND_U64(bits))
+/* Without and with a payload of either width, for one way to begin the event. `more` are operands %7 on, `n` the first
+ * free number, and `after` and `end` count the slots in bytes: before the payload, and with it. */
+#define KTRACE_RECORDS(parameters, id, event, slots, n, after, end, more) \
+    KTRACE_RECORD((ktrace_wave & wave, KTRACE_UNPACK parameters), id, event, slots, after, more) \
+    KTRACE_RECORD((ktrace_wave & wave, KTRACE_UNPACK parameters, ktrace_u32 bits), id, event, \
+                  slots KTRACE_SLOT_32(after, n), end, more KTRACE_AND_U32(bits)) \
+    KTRACE_RECORD((ktrace_wave & wave, KTRACE_UNPACK parameters, ktrace_u64 bits), id, event, \
+                  slots KTRACE_SLOT_64(after, n), end, more KTRACE_AND_U64(bits))
+#define KTRACE_UNPACK(...) __VA_ARGS__
 
-KTRACE_RECORD((ktrace_wave & wave, global_address site), KTRACE_SITE_WIDE, , KTRACE_SLOT_64("8", "%7"), "16",
-              KTRACE_OPERAND_U64(site.value))
-KTRACE_RECORD((ktrace_wave & wave, global_address site, ktrace_u32 bits), KTRACE_SITE_WIDE, ,
-              KTRACE_SLOT_64("8", "%7") KTRACE_SLOT_32("16", "%8"), "24",
-              KTRACE_OPERAND_U64(site.value) KTRACE_OPERAND_U32(bits))
-KTRACE_RECORD((ktrace_wave & wave, global_address site, ktrace_u64 bits), KTRACE_SITE_WIDE, ,
-              KTRACE_SLOT_64("8", "%7") KTRACE_SLOT_64("16", "%8"), "24",
-              KTRACE_OPERAND_U64(site.value) KTRACE_OPERAND_U64(bits))
-KTRACE_RECORD((ktrace_wave & wave, global_address site, closed_token token), KTRACE_SITE_WIDE, KTRACE_ASM_TOKEN("%8"),
-              KTRACE_SLOT_64("8", "%7") KTRACE_SLOT_TOKEN("16"), "24",
-              KTRACE_OPERAND_U64(site.value) KTRACE_OPERAND_U32(token.value))
-KTRACE_RECORD((ktrace_wave & wave, global_address site, closed_token token, ktrace_u32 bits), KTRACE_SITE_WIDE,
-              KTRACE_ASM_TOKEN("%8"), KTRACE_SLOT_64("8", "%7") KTRACE_SLOT_TOKEN("16") KTRACE_SLOT_32("24", "%9"), "32",
-              KTRACE_OPERAND_U64(site.value) KTRACE_OPERAND_U32(token.value) KTRACE_OPERAND_U32(bits))
-KTRACE_RECORD((ktrace_wave & wave, global_address site, closed_token token, ktrace_u64 bits), KTRACE_SITE_WIDE,
-              KTRACE_ASM_TOKEN("%8"), KTRACE_SLOT_64("8", "%7") KTRACE_SLOT_TOKEN("16") KTRACE_SLOT_64("24", "%9"), "32",
-              KTRACE_OPERAND_U64(site.value) KTRACE_OPERAND_U32(token.value) KTRACE_OPERAND_U64(bits))
+#define KTRACE_PLAIN KTRACE_ASM_ELECT KTRACE_ASM_EVENT
+#define KTRACE_STOP KTRACE_ASM_ELECT_HOLDER("%7") KTRACE_ASM_EVENT_TOKEN("%7")
+#define KTRACE_NEXT KTRACE_ASM_ELECT KTRACE_ASM_EVENT_TOKEN("%7")
+
+KTRACE_RECORDS((bank_offset site), site.value, KTRACE_PLAIN, , "%7", "8", "16", )
+KTRACE_RECORDS((bank_offset site, stopped_token token), site.value, KTRACE_STOP, , "%8", "8", "16",
+               KTRACE_AND_U32(token.value))
+KTRACE_RECORDS((bank_offset site, followed_token token), site.value, KTRACE_NEXT, , "%8", "8", "16",
+               KTRACE_AND_U32(token.value))
+KTRACE_RECORDS((global_address site), KTRACE_SITE_WIDE, KTRACE_PLAIN, KTRACE_SLOT_64("8", "%7"), "%8", "16", "24",
+               KTRACE_AND_U64(site.value))
+KTRACE_RECORDS((global_address site, stopped_token token), KTRACE_SITE_WIDE, KTRACE_STOP, KTRACE_SLOT_64("8", "%8"),
+               "%9", "16", "24", KTRACE_AND_U32(token.value) KTRACE_AND_U64(site.value))
+KTRACE_RECORDS((global_address site, followed_token token), KTRACE_SITE_WIDE, KTRACE_NEXT, KTRACE_SLOT_64("8", "%8"),
+               "%9", "16", "24", KTRACE_AND_U32(token.value) KTRACE_AND_U64(site.value))
 
 /* ---- A wave's start and end ------------------------------------------------------------------------------------- */
 
@@ -606,17 +600,17 @@ KTRACE_DEVICE_INLINE void pin(double &value) { asm volatile("" : "+d"(value)); }
 #define KTRACE_START_2(name, payload) (KTRACE_EVENT_2(KTRACE_KIND_START, name, payload) | 1u)
 #define KTRACE_STOP_1(token) \
     ((void)ktrace_detail::record(ktrace_handle, ktrace_detail::stop_site<KTRACE_PAYLOAD_NONE>(), \
-                                 ktrace_detail::closed_token{(ktrace_token)(token)}))
+                                 ktrace_detail::stopped_token{(ktrace_token)(token)}))
 #define KTRACE_STOP_2(token, payload) \
     ((void)ktrace_detail::record(ktrace_handle, ktrace_detail::stop_site<KTRACE_TYPE_OF(payload)>(), \
-                                 ktrace_detail::closed_token{(ktrace_token)(token)}, KTRACE_BITS_OF(payload)))
+                                 ktrace_detail::stopped_token{(ktrace_token)(token)}, KTRACE_BITS_OF(payload)))
 #define KTRACE_NEXT_1(token, name) \
     (ktrace_detail::record(ktrace_handle, KTRACE_SITE(KTRACE_KIND_NEXT, KTRACE_PAYLOAD_NONE, name), \
-                           ktrace_detail::closed_token{(ktrace_token)(token)}) | \
+                           ktrace_detail::followed_token{(ktrace_token)(token)}) | \
      1u)
 #define KTRACE_NEXT_2(token, name, payload) \
     (ktrace_detail::record(ktrace_handle, KTRACE_SITE(KTRACE_KIND_NEXT, KTRACE_TYPE_OF(payload), name), \
-                           ktrace_detail::closed_token{(ktrace_token)(token)}, KTRACE_BITS_OF(payload)) | \
+                           ktrace_detail::followed_token{(ktrace_token)(token)}, KTRACE_BITS_OF(payload)) | \
      1u)
 #define KTRACE_RANGE_1(name) \
     ktrace_detail::range KTRACE_JOIN(ktrace_range_, __LINE__)(ktrace_handle, \
