@@ -10,7 +10,7 @@
  * of a process which does the job once, from the file on.
  *
  * Usage: host_decode [--rounds N] [--smoke] [--dump FILE]. Prints Markdown. --smoke: a small capture, one round, and checks
- * of the results only. --dump writes the main rings for python_baseline.py instead of measuring.
+ * of the results only. --dump writes the events for python_baseline.py instead of measuring.
  */
 #include "layout.h"
 #include "trace.h"
@@ -40,6 +40,8 @@ enum {
     LAUNCHES = 7, /* gemm, softmax, gemm, ... */
     WAVES_PER_WORKGROUP = 4,
     WORKGROUPS_AT_ONCE = 2 * PLACES,
+    GEMM_TILE_SLOTS = 4, /* a start with a payload, and a stop */
+    GEMM_OTHER_SLOTS = 12,
     SMOKE_BYTES = 1 << 20
 };
 
@@ -126,7 +128,7 @@ static uint32_t record_payload(struct wave *wave, double after_ns, uint32_t site
 
 static void run_gemm(struct wave *wave, const struct sites *sites, uint32_t slots, uint64_t workgroup)
 {
-    uint32_t tiles = (slots - 12) / 4;
+    uint32_t tiles = (slots - GEMM_OTHER_SLOTS) / GEMM_TILE_SLOTS;
     float acc = (float)uniform(wave->device);
     uint32_t acc_bits;
     memcpy(&acc_bits, &acc, sizeof acc_bits);
@@ -201,7 +203,7 @@ static struct sites make_sites(struct build *build)
         .prologue = build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "prologue"),
         .mainloop = build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_INT64, "mainloop"),
         .k_tile = build_site(build, module, KTRACE_KIND_START, KTRACE_PAYLOAD_INT64, "k_tile"),
-        .stop = build_site(build, module, KTRACE_KIND_STOP, KTRACE_PAYLOAD_NONE, "k_tile"),
+        .stop = build_site(build, module, KTRACE_KIND_STOP, KTRACE_PAYLOAD_NONE, ""),
         .acc = build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_FLOAT32, "acc"),
         .epilogue = build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "epilogue"),
         .stored = build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "stored"),
@@ -226,6 +228,7 @@ static void set_text(char **text, const char *value)
 /* What the capture is made of, for the headline and the checks. */
 struct facts {
     uint64_t buffer_bytes, waves, slots, events;
+    double main_rings_full; /* 0 to 1 */
     size_t file_bytes;
 };
 
@@ -268,6 +271,10 @@ static struct kt_snapshot *make_capture(struct facts *facts, uint64_t buffer_byt
                             .waves = snapshot->wave_count,
                             .slots = snapshot->slot_count,
                             .events = device.events};
+    uint64_t main_slots = 0;
+    for (uint64_t i = 0; i < snapshot->ring_count; i++)
+        main_slots += snapshot->rings[i].lane ? 0 : snapshot->rings[i].slot_count;
+    facts->main_rings_full = (double)main_slots / (double)(snapshot->wave_count * layout.main_ring_slots);
     return snapshot;
 }
 
@@ -285,36 +292,55 @@ static void save_temporary(char path[4096], const struct kt_snapshot *snapshot)
 
 /* ---- The dump for python_baseline.py ------------------------------------------------------------------------------- */
 
-/* One line a thing, then the main rings' slots as they are, wave after wave:
+/* One line a thing, then 16 bytes an event {u32 clock, u16 site, u16 token, u64 payload}, wave after wave:
  *     host_decode 1 SITES WAVES
- *     SITE KIND FOLLOWING_SLOTS NAME            KIND and SITE as in the slots
- *     PLACE WORKGROUP WAVE SLOTS START_TICKS START_WALL_NS END_TICKS END_WALL_NS */
-static void dump(const struct kt_snapshot *snapshot, const char *path)
+ *     KIND HAS_PAYLOAD NAME                     sites, numbered from 0
+ *     PLACE WORKGROUP WAVE EVENTS START_TICKS START_WALL_NS END_TICKS END_WALL_NS
+ * `token`: of a start or stop, what names the range. Events of all lanes are merged: kinder to the script than rings are. */
+static void dump_events(FILE *file, const struct ktrace_trace *trace, uint64_t w)
 {
+    const struct kt_wave *wave = &trace->waves[w];
+    const struct kt_event *events = trace->events + wave->first_event;
+    for (uint32_t i = 0; i < wave->event_count; i++) {
+        uint32_t begin = events[i].site->kind == KTRACE_KIND_STOP ? events[i].partner : i;
+        struct ktrace_event_info info = {.struct_size = sizeof info}, begin_info = info;
+        check(ktrace_trace_event(&info, trace, w, i), "event");
+        check(ktrace_trace_event(&begin_info, trace, w, begin), "event");
+        struct {
+            uint32_t clock;
+            uint16_t site, token;
+            uint64_t payload;
+        } record = {(uint32_t)info.clock_ticks, (uint16_t)(events[i].site - trace->snapshot->modules[0].sites),
+                    (uint16_t)(begin_info.clock_ticks | 1), info.payload};
+        fwrite(&record, sizeof record, 1, file);
+    }
+}
+
+static void dump(struct kt_snapshot *snapshot, const char *path)
+{
+    struct ktrace_trace *trace;
     FILE *file = fopen(path, "wb");
     if (!file)
         fail("%s could not be opened", path);
-    const struct kt_module *module = kt_snapshot_module(snapshot, 0);
-    uint32_t control_offset = snapshot->waves[0].control_offset;
-    fprintf(file, "host_decode 1 %" PRIu32 " %" PRIu64 "\n", module->site_count, snapshot->wave_count);
-    for (uint32_t i = 0; i < module->site_count; i++) {
-        const struct kt_site *site = &module->sites[i];
-        fprintf(file, "%u %u %d %s\n", (unsigned)(uint16_t)(site->id + control_offset), site->kind,
-                (site->payload_type != KTRACE_PAYLOAD_NONE) + (site->kind == KTRACE_KIND_STOP), site->name);
+    check(kt_trace_from_snapshot(&trace, snapshot), "decode");
+    const struct kt_module *module = &snapshot->modules[0];
+    fprintf(file, "host_decode 1 %" PRIu32 " %" PRIu64 "\n", module->site_count, trace->wave_count);
+    for (uint32_t i = 0; i < module->site_count; i++)
+        fprintf(file, "%u %d %s\n", module->sites[i].kind, module->sites[i].payload_type != KTRACE_PAYLOAD_NONE,
+                module->sites[i].name);
+    for (uint64_t w = 0; w < trace->wave_count; w++) {
+        const struct kt_wave *wave = &trace->waves[w];
+        const struct ktrace_wave_header *header = &snapshot->waves[wave->snapshot_wave];
+        fprintf(file, "%" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32, wave->place, wave->workgroup[0], wave->wave,
+                wave->event_count);
+        fprintf(file, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", header->start_clock_ticks,
+                header->start_wall_ns, header->end_clock_ticks, header->end_wall_ns);
     }
-    for (uint64_t i = 0; i < snapshot->ring_count; i++) {
-        const struct kt_ring *ring = &snapshot->rings[i];
-        const struct ktrace_wave_header *header = &snapshot->waves[ring->wave];
-        if (ring->lane == 0)
-            fprintf(file, "%" PRIu32 " %" PRIu32 " %u %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-                    header->place, header->workgroup[0], header->wave, ring->slot_count, header->start_clock_ticks,
-                    header->start_wall_ns, header->end_clock_ticks, header->end_wall_ns);
-    }
-    for (uint64_t i = 0; i < snapshot->ring_count; i++)
-        if (snapshot->rings[i].lane == 0)
-            fwrite(snapshot->slots + snapshot->rings[i].first_slot, sizeof *snapshot->slots,
-                   snapshot->rings[i].slot_count, file);
-    if (ferror(file) | fclose(file))
+    for (uint64_t w = 0; w < trace->wave_count; w++)
+        dump_events(file, trace, w);
+    ktrace_trace_destroy(trace);
+    int failed = ferror(file);
+    if (fclose(file) != 0 || failed)
         fail("%s could not be written", path);
 }
 
@@ -464,11 +490,11 @@ static void print_table(struct round *rounds, int count, const struct facts *fac
     double *values = malloc((size_t)count * sizeof *values);
     if (!values)
         fail("no memory");
-    printf("A buffer of %.0f MiB: %" PRIu64 " waves, %" PRIu64 " slots, %" PRIu64
+    printf("A buffer of %.0f MiB, main rings %.1f %% full: %" PRIu64 " waves, %" PRIu64 " slots, %" PRIu64
            " events; the .ktrace file has %zu bytes. One core, CPU time (user and system), median of %d rounds. "
            "Compiled by %s, libdeflate %s.\n\n",
-           (double)facts->buffer_bytes / (1 << 20), facts->waves, facts->slots, facts->events, facts->file_bytes, count,
-           COMPILER, LIBDEFLATE_VERSION_STRING);
+           (double)facts->buffer_bytes / (1 << 20), facts->main_rings_full * 100, facts->waves, facts->slots,
+           facts->events, facts->file_bytes, count, COMPILER, LIBDEFLATE_VERSION_STRING);
     printf("| step | CPU ms | ns an event | quartiles | million events/s | bytes out |\n|---|---|---|---|---|---|\n");
     for (int step = 0; step <= STEP_COUNT; step++)
         print_step(rounds, count, step, facts, values);
@@ -534,9 +560,7 @@ int main(int argc, char **argv)
     stay_on_one_core();
     if (dump_path) {
         struct facts facts;
-        struct kt_snapshot *snapshot = make_capture(&facts, buffer_bytes);
-        dump(snapshot, dump_path);
-        kt_snapshot_destroy(snapshot);
+        dump(make_capture(&facts, buffer_bytes), dump_path);
     } else {
         measure(rounds, buffer_bytes);
     }

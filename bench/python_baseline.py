@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What a plain Python script takes for the same records: the slots of host_decode's capture to gzip'd Chrome JSON.
+"""What a plain Python script takes for the same events: 16-byte records of host_decode's capture to gzip'd Chrome JSON.
 
 A loop over struct.iter_unpack pairs pushes with pops by a stack and starts with stops by their token, turns clocks to time
-by a straight line through the wave's two anchors, and makes one dict a range or mark. Less is done than by libktrace: lane 0
-only, no check of sequence numbers, no fit of clocks, no launches, no statistics.
+by a straight line through the wave's two anchors, and makes one dict a range or mark. Less is done than by libktrace: events
+of all lanes are merged already and follow each other without payload slots between them; there is no check of sequence
+numbers, no fit of clocks, no launches, no statistics.
 
 Usage: python_baseline.py [--part N] [--encoder dump|dumps] DUMP     DUMP: from host_decode --dump
 Prints Markdown. Every Nth wave is read (16 unless told), because memory grows with the events: rates are those of the part.
@@ -19,7 +20,8 @@ import statistics
 import struct
 import time
 
-MARK, PUSH, POP, START, STOP = 2, 3, 4, 5, 6
+MARK, PUSH, POP, START = 2, 3, 4, 5
+RECORD = struct.Struct("<IHHQ")  # clock, site, token, payload
 ENCODERS = {
     "dump": "json.dump into gzip.open, as most scripts do",
     "dumps": "json.dumps, then gzip.compress with level 1: the fastest in the standard library",
@@ -27,69 +29,53 @@ ENCODERS = {
 
 
 def read_dump(path, part):
-    """Sites by their 16 bits, and (facts, slots) of every `part`th wave."""
+    """Sites by number, and (facts, records) of every `part`th wave."""
     with open(path, "rb") as file:
         name, version, sites, waves = file.readline().split()
         if (name, version) != (b"host_decode", b"1"):
             raise SystemExit(f"{path}: not a dump of host_decode")
-        by_id = {}
+        by_number = []
         for _ in range(int(sites)):
-            site, kind, following, text = file.readline().rstrip(b"\n").split(b" ", 3)
-            by_id[int(site)] = (int(kind), int(following), text.decode())
+            kind, has_payload, text = file.readline().rstrip(b"\n").split(b" ", 2)
+            by_number.append((int(kind), has_payload == b"1", text.decode()))
         facts = [tuple(map(int, file.readline().split())) for _ in range(int(waves))]
         kept = []
         for number, wave in enumerate(facts):
-            slots = file.read(wave[3] * 8)
+            records = file.read(wave[3] * RECORD.size)
             if number % part == 0:
-                kept.append((wave, slots))
-    return by_id, kept
+                kept.append((wave, records))
+    return by_number, kept
 
 
 def convert(sites, waves):
     """The loop. Returns Chrome's trace events and how many device events they came from."""
     out = []
     count = 0
-    for (place, workgroup, wave, _, start_ticks, start_ns, end_ticks, end_ns), slots in waves:
+    for (place, workgroup, wave, event_count, start_ticks, start_ns, end_ticks, end_ns), records in waves:
         us_per_tick = (end_ns - start_ns) / (end_ticks - start_ticks) / 1000
         start_us = start_ns / 1000
         low_ticks = start_ticks & 0xFFFFFFFF
         thread = f"CTA {workgroup} warp {wave}"
         stack = []
-        open_tokens = {}
-        records = struct.iter_unpack("<IHH", slots)
-        for clock, site, _ in records:
-            kind, following, name = sites[site]
+        started = {}
+        count += event_count
+        for clock, site, token, payload in RECORD.iter_unpack(records):
+            kind, has_payload, name = sites[site]
             time_us = start_us + ((clock - low_ticks) & 0xFFFFFFFF) * us_per_tick
-            count += 1
-            if kind == STOP:
-                low, high, _ = next(records)
-                begin_us, begin_name, payload = open_tokens.pop(low | 1)
-                event = {"name": begin_name, "ph": "X", "ts": begin_us, "dur": time_us - begin_us,
-                         "pid": place, "tid": thread}
-                if payload is not None:
-                    event["args"] = {"payload": payload}
-                out.append(event)
-                continue
-            payload = None
-            if following:
-                low, middle, high = next(records)
-                payload = low | middle << 32 | high << 48
             if kind == PUSH:
-                stack.append((time_us, name, payload))
-            elif kind == POP:
-                begin_us, begin_name, payload = stack.pop()
-                event = {"name": begin_name, "ph": "X", "ts": begin_us, "dur": time_us - begin_us,
-                         "pid": place, "tid": thread}
-                if payload is not None:
-                    event["args"] = {"payload": payload}
-                out.append(event)
-            elif kind == START:
-                open_tokens[clock | 1] = (time_us, name, payload)
-            else:
+                stack.append((time_us, name, has_payload, payload))
+                continue
+            if kind == START:
+                started[token] = (time_us, name, has_payload, payload)
+                continue
+            if kind == MARK:
                 event = {"name": name, "ph": "i", "ts": time_us, "pid": place, "tid": thread}
-                if payload is not None:
-                    event["args"] = {"payload": payload}
-                out.append(event)
+            else:
+                begin_us, name, has_payload, payload = stack.pop() if kind == POP else started.pop(token)
+                event = {"name": name, "ph": "X", "ts": begin_us, "dur": time_us - begin_us, "pid": place, "tid": thread}
+            if has_payload:
+                event["args"] = {"payload": payload}
+            out.append(event)
     return out, count
 
 

@@ -55,8 +55,8 @@ report()
     cat <<TEXT
 # Host side of a full default capture
 
-$(date +%F), $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1). Made by \`bench/run_host.sh\`; the tops of \`bench/host_decode.c\` and
-\`bench/python_baseline.py\` tell what is measured. Times are CPU time (user and system) of one process on one core, because
+$(date +%F), $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1). Made by \`bench/run_host.sh\`; the tops of \`bench/host_decode.c\`
+and \`bench/python_baseline.py\` tell what is measured. Times are CPU time (user and system) of one process on one core, because
 the machine may have other work.
 
 ## libktrace
@@ -74,8 +74,9 @@ $(cat "$work/dumps")
 ## Beside each other
 
 From the records to a gzip'd file that a viewer opens, an event takes libktrace $(total_ns "$work/host" | tr -d ' ') ns. The script takes
-**$over_dump times** as long, and with the fastest encoder **$over_dumps times**. The script was given every 16th wave, because its memory grows
-with the events; nothing is scaled. With more waves it takes longer an event, not less.
+**$over_dump times** as long, and with the fastest encoder **$over_dumps times**. The
+script was given a part of the waves only, as said above, because its memory grows with the events; nothing is scaled. With
+more waves it takes longer an event, not less.
 TEXT
 }
 
