@@ -3,11 +3,14 @@
 
     check_sass.py disabled SOURCE...   KTRACE_ENABLE=0 gives byte for byte the code of the source without annotations
     check_sass.py events SOURCE...     with KTRACE_ENABLE=1 every kernel keeps the RULES below
+    check_sass.py pairs SOURCE         every traced_X adds to bare_X what an event may add, and nothing that it must not
     check_sass.py list SOURCE          print the instructions of every function, to look at
 """
 
 import argparse
+import collections
 import os
+import re
 import sys
 
 import sass
@@ -17,7 +20,7 @@ HERE = os.path.join(ROOT, "tests", "compile")
 INCLUDE = os.path.join(ROOT, "include")
 UNANNOTATED = os.path.join(HERE, "no_ktrace")  # a device.h without annotations
 # The matrix' own source is made for all of them; examples may use what only newer ones have.
-ARCHITECTURES = {"all_macros.cu": ["sm_75", "sm_90", "sm_100"]}
+ARCHITECTURES = {"all_macros.cu": ["sm_75", "sm_90", "sm_100"], "event_pairs.cu": ["sm_80", "sm_90", "sm_100", "sm_120"]}
 
 
 def clock_reads(code):
@@ -31,6 +34,64 @@ RULES = []
 def rule(check):
     RULES.append(check)
     return check
+
+
+# What an event may never be: a branch, a call, a barrier, an atomic, a fence.
+FORBIDDEN = re.compile(
+    r"^(BRA|BRX|JMP|JMX|CALL|RET|BSSY|BSYNC|BREAK|BMOV|WARPSYNC|ENDCOLLECTIVE|YIELD|NANOSLEEP|BAR|MEMBAR|FENCE|ERRBAR|CCTL"
+    r"|ATOM|ATOMG|ATOMS|RED|REDG|REDUX|ELECT|SHFL|MATCH|SYNCS|EXIT)(\.|$)"
+)
+# Instructions that one event may add at the most, by kernel of event_pairs.cu (range and token are two events).
+MOST_INSTRUCTIONS = {
+    "mark": 9, "push": 9, "pop": 9, "mark_32": 14, "mark_64": 15, "range": 18, "next": 11, "token": 22, "divergent": 10,
+}
+
+
+@rule
+def stores_follow_their_clock(_, code):
+    """Between an event's clock read and the store of that clock nothing forbidden runs."""
+    for place, read in enumerate(code):
+        if not read.opcode.startswith("CS2R.32") or "SR_CLOCKLO" not in read.operands:
+            continue
+        register = read.operands.split(",")[0].strip()
+        for later in code[place + 1 :]:
+            if later.opcode.startswith("STG.E.64") and re.search(rf"\b{register}(\.reuse)?$", later.operands):
+                break
+            # (BSSY only prepares a branch that the kernel's own code takes later.)
+            if FORBIDDEN.match(later.opcode) and not later.opcode.startswith("BSSY"):
+                return f"{later.text} between the clock read at {read.address:#x} and its store"
+    return None
+
+
+def pair_cases(nvcc, nvdisasm, source, arch, work):
+    cubin = os.path.join(work, f"pairs.{arch}.cubin")
+    functions = {}
+
+    def listing():
+        if not functions:
+            sass.compile_cubin(nvcc, source, cubin, [f"-I{INCLUDE}", "-DKTRACE_ENABLE=1"], arch)
+            functions.update(sass.instructions(nvdisasm, cubin))
+        return functions
+
+    def control(code):
+        return collections.Counter(i.opcode for i in code if FORBIDDEN.match(i.opcode))
+
+    def case(name):
+        def check():
+            traced, bare = listing()[f"traced_{name}"], listing()[f"bare_{name}"]
+            if control(traced) != control(bare):
+                return f"adds {control(traced) - control(bare)}, takes away {control(bare) - control(traced)}"
+            events = 2 if name == "divergent" else 8
+            if len(clock_reads(traced)) - len(clock_reads(bare)) < events:
+                return f"only {len(clock_reads(traced)) - len(clock_reads(bare))} clock reads for {events} events"
+            added = (len(traced) - len(bare)) / events  # code is padded to 128 bytes: 8 instructions at the most
+            if added > MOST_INSTRUCTIONS[name] + 8 / events:
+                return f"{added:.1f} instructions an event, more than {MOST_INSTRUCTIONS[name]}"
+            return None
+
+        return Case(f"pair {name} {arch}", check=check)
+
+    return [case(name) for name in MOST_INSTRUCTIONS]
 
 
 def disabled_case(nvcc, source, arch, flags, work):
@@ -79,7 +140,7 @@ def events_case(nvcc, nvdisasm, source, arch, work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["disabled", "events", "list"])
+    parser.add_argument("what", choices=["disabled", "events", "pairs", "list"])
     parser.add_argument("sources", nargs="+")
     parser.add_argument("--work", required=True, help="folder for what is built")
     parser.add_argument("--nvcc")
@@ -114,6 +175,8 @@ def main():
                 # Not -G: there, the token that the source declares is a variable in memory.
                 for flags in ([], ["-lineinfo"], ["-Xptxas=-O1"]):
                     cases.append(disabled_case(nvcc, source, arch, flags, work))
+            elif arguments.what == "pairs":
+                cases.extend(pair_cases(nvcc, nvdisasm, source, arch, work))
             else:
                 cases.append(events_case(nvcc, nvdisasm, source, arch, work))
         if arguments.what == "disabled":
