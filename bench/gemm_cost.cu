@@ -2,7 +2,7 @@
  *
  * One kernel template, three forms: without annotations; with ranges around the body, the K loop and the epilogue; and with a
  * token range in every K iteration besides. In each round every form runs a batch of launches, in an order that turns from
- * round to round; the figure is the median over rounds of (form's time / untraced form's time in the same round).
+ * round to round; the figure is the median over rounds of (form's time / untraced form's time in the same round). Two depths: a wave's start and its ranges cost the same in both.
  *
  * Usage: gemm_cost [--rounds N]. Prints Markdown. Exit 77: no device.
  */
@@ -27,8 +27,8 @@ const Form forms[] = {
     {"untraced, again", GEMM_UNTRACED, false},
     {"ranges, dormant", GEMM_TRACE_RANGES, false},
     {"ranges, recording", GEMM_TRACE_RANGES, true},
-    {"token in every K iteration, dormant", GEMM_TRACE_TOKENS, false},
-    {"token in every K iteration, recording", GEMM_TRACE_TOKENS, true},
+    {"ranges and a token in every K iteration, dormant", GEMM_TRACE_TOKENS, false},
+    {"ranges and a token in every K iteration, recording", GEMM_TRACE_TOKENS, true},
 };
 constexpr int form_count = (int)(sizeof forms / sizeof forms[0]);
 
@@ -77,6 +77,41 @@ template <gemm_trace Trace> void print_attributes(const char *name)
     printf("| %s | %d | %zu |\n", name, attributes.numRegs, attributes.localSizeBytes);
 }
 
+void measure(int k, int rounds)
+{
+    gemm_problem problem(4096, 4096, k);
+    problem.launch<GEMM_TRACE_TOKENS>();
+    problem.check();
+    batch_ms(problem, GEMM_UNTRACED); /* clocks settle */
+
+    std::vector<std::vector<double>> ms(form_count), ratio(form_count);
+    for (int round = 0; round < rounds; round++) {
+        double of_round[form_count];
+        for (int i = 0; i < form_count; i++) {
+            const int f = (i + round) % form_count;
+            of_round[f] =
+                forms[f].records ? recorded_batch_ms(problem, forms[f].trace) : batch_ms(problem, forms[f].trace);
+        }
+        for (int f = 0; f < form_count; f++) {
+            ms[f].push_back(of_round[f]);
+            ratio[f].push_back(of_round[f] / of_round[0]);
+        }
+    }
+    problem.check();
+
+    printf("FP16 GEMM 4096 x 4096 x %d, 1024 workgroups of 4 waves, %d K iterations; median of %d rounds of %d launches.\n\n",
+           k, k / (gemm::block_k * gemm::tiles_an_iteration), rounds, launches);
+    printf("| form | time a launch, us | TFLOP/s | over untraced, paired | quartiles |\n|---|---|---|---|---|\n");
+    for (int f = 0; f < form_count; f++) {
+        std::sort(ratio[f].begin(), ratio[f].end());
+        const size_t n = ratio[f].size();
+        printf("| %s | %.1f | %.0f | %+.2f %% | %+.2f .. %+.2f %% |\n", forms[f].name, median(ms[f]) * 1e3,
+               problem.tflops(median(ms[f])), (median(ratio[f]) - 1) * 100, (ratio[f][n / 4] - 1) * 100,
+               (ratio[f][n * 3 / 4] - 1) * 100);
+    }
+    printf("\n");
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -88,37 +123,13 @@ int main(int argc, char **argv)
     }
     char *no_options[] = {argv[0], nullptr};
     example_start("gemm_cost", 1, no_options);
-    require_device(8);
-    gemm_problem problem(4096, 4096, 4096);
-    problem.launch<GEMM_TRACE_TOKENS>();
-    problem.check();
-    batch_ms(problem, GEMM_UNTRACED); /* clocks settle */
-
-    std::vector<std::vector<double>> ms(form_count), ratio(form_count);
-    for (int round = 0; round < rounds; round++) {
-        double of_round[form_count];
-        for (int i = 0; i < form_count; i++) {
-            const int f = (i + round) % form_count;
-            of_round[f] = forms[f].records ? recorded_batch_ms(problem, forms[f].trace) : batch_ms(problem, forms[f].trace);
-        }
-        for (int f = 0; f < form_count; f++) {
-            ms[f].push_back(of_round[f]);
-            ratio[f].push_back(of_round[f] / of_round[0]);
-        }
-    }
-    problem.check();
-
-    printf("FP16 GEMM 4096 x 4096 x 4096, 1024 workgroups of 4 waves; median of %d rounds of %d launches.\n\n", rounds,
-           launches);
-    printf("| form | time a launch, us | TFLOP/s | over untraced, paired | quartiles |\n|---|---|---|---|---|\n");
-    for (int f = 0; f < form_count; f++) {
-        std::sort(ratio[f].begin(), ratio[f].end());
-        const size_t n = ratio[f].size();
-        printf("| %s | %.1f | %.0f | %+.2f %% | %+.2f .. %+.2f %% |\n", forms[f].name, median(ms[f]) * 1e3,
-               problem.tflops(median(ms[f])), (median(ratio[f]) - 1) * 100, (ratio[f][n / 4] - 1) * 100,
-               (ratio[f][n * 3 / 4] - 1) * 100);
-    }
-    printf("\n| form | registers | bytes spilled a thread |\n|---|---|---|\n");
+    const cudaDeviceProp device = require_device(8);
+    int driver = 0;
+    CHECK_CUDA(cudaDriverGetVersion(&driver));
+    printf("Device %s; CUDA driver %d.\n\n", device.name, driver);
+    measure(4096, rounds);
+    measure(8192, rounds);
+    printf("| form | registers | bytes spilled a thread |\n|---|---|---|\n");
     print_attributes<GEMM_UNTRACED>("untraced");
     print_attributes<GEMM_TRACE_RANGES>("ranges");
     print_attributes<GEMM_TRACE_TOKENS>("token in every K iteration");
