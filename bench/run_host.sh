@@ -85,6 +85,7 @@ if [ -n "$smoke" ]; then
     cat "$work/report"
     exit 0
 fi
+mkdir -p "$bench/results"
 out="$bench/results/$(date +%F)-host-decode"
 [ ! -e "$out.md" ] || {
     n=2
