@@ -17,8 +17,8 @@
 
 enum gemm_trace {
     GEMM_UNTRACED,
-    GEMM_TRACE_RANGES, /* prologue, mainloop, epilogue, and two marks */
-    GEMM_TRACE_TOKENS  /* and k_tile */
+    GEMM_TRACE_RANGES, /* prologue, mainloop, epilogue */
+    GEMM_TRACE_TOKENS  /* and k_tile in every iteration, and marks with payloads */
 };
 
 namespace gemm
@@ -191,7 +191,8 @@ __global__ void __launch_bounds__(gemm::threads) gemm_kernel(float *c, const hal
 {
     using namespace gemm;
     KTRACE_KERNEL_IF(Trace != GEMM_UNTRACED, "gemm");
-    KTRACE_MARK("tile", blockIdx.y * gridDim.x + blockIdx.x);
+    if constexpr (Trace == GEMM_TRACE_TOKENS)
+        KTRACE_MARK("tile", blockIdx.y * gridDim.x + blockIdx.x);
 
     extern __shared__ __align__(128) unsigned char storage[];
     const uint32_t ring = (uint32_t)__cvta_generic_to_shared(storage);
@@ -236,7 +237,8 @@ __global__ void __launch_bounds__(gemm::threads) gemm_kernel(float *c, const hal
         if constexpr (Trace == GEMM_TRACE_TOKENS)
             KTRACE_RANGE_STOP(k_tile);
     }
-    KTRACE_MARK("acc", sum[0][0][0]);
+    if constexpr (Trace == GEMM_TRACE_TOKENS)
+        KTRACE_MARK("acc", sum[0][0][0]);
     {
         KTRACE_RANGE("epilogue");
         store(c, sum, n);
