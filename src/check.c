@@ -62,7 +62,7 @@ int kt_check_header(const struct ktrace_wave_header *header, uint64_t number)
 
 static int check_site(const struct kt_site *site, const struct kt_site *previous, uint32_t module)
 {
-    if (site->kind < KTRACE_KIND_KERNEL || site->kind > KTRACE_KIND_STOP)
+    if (site->kind < KTRACE_KIND_KERNEL || site->kind > KTRACE_KIND_NEXT)
         return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has the unknown kind %u", module, site->kind);
     if (site->payload_type > KTRACE_PAYLOAD_UINT32)
         return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has the unknown payload type %u", module,

@@ -51,9 +51,14 @@ static inline const struct kt_site *event_at(const struct walk *walk, uint32_t i
     return site_of(walk, slot, i + 1 < walk->count ? slot_at(walk, i + 1) : NULL);
 }
 
+static inline int has_token(const struct kt_site *site)
+{
+    return site->kind == KTRACE_KIND_STOP || site->kind == KTRACE_KIND_NEXT;
+}
+
 static inline uint32_t followers_of(const struct kt_site *site)
 {
-    return (uint32_t)(site->wide != 0) + (site->kind == KTRACE_KIND_STOP) + (site->payload_type != KTRACE_PAYLOAD_NONE);
+    return (uint32_t)(site->wide != 0) + has_token(site) + (site->payload_type != KTRACE_PAYLOAD_NONE);
 }
 
 /* A payload's slot to 64 bits: types of 32 leave the upper half as it was. */
@@ -97,25 +102,36 @@ static uint32_t first_event_of(const struct walk *walk)
     return best;
 }
 
-static void read_event(struct kt_ring_event *out, const struct walk *walk, uint32_t i, const struct kt_site *site)
+/* The events of what lies at slot i: one; two of a NEXT, whose stop comes first; none where nothing was there to stop. */
+static size_t read_event(struct kt_ring_event *out, const struct walk *walk, uint32_t i, const struct kt_site *site,
+                         uint8_t lane)
 {
-    const struct ktrace_slot *slot = slot_at(walk, i);
-    out->clock_ticks = slot->clock_ticks;
-    out->site = site;
-    out->payload = 0;
-    out->flags = 0;
+    size_t count = 0;
+    uint32_t clock = slot_at(walk, i)->clock_ticks;
+    struct kt_token token = {clock | 1, 0};
     i += site->wide;
-    if (site->kind == KTRACE_KIND_STOP) {
-        slot = slot_at(walk, ++i);
-        memcpy(&out->token, slot, sizeof out->token);
-        out->token.token |= 1; /* stored without its lowest bit */
-    } else {
-        out->token = (struct kt_token){slot->clock_ticks | 1, 0};
+    if (has_token(site)) {
+        struct kt_token stopped;
+        memcpy(&stopped, slot_at(walk, ++i), sizeof stopped);
+        stopped.token = stopped.token == 1 ? 0 : stopped.token | 1; /* it is stored ^ 1 */
+        if (site->kind == KTRACE_KIND_STOP && stopped.lanes == 0)
+            return 0;
+        if (site->kind == KTRACE_KIND_STOP) {
+            token = stopped;
+        } else {
+            const struct kt_site *halves = kt_site_index_halves(walk->sites, site);
+            if (stopped.lanes)
+                out[count++] =
+                    (struct kt_ring_event){.clock_ticks = clock, .site = &halves[0], .token = stopped, .lane = lane};
+            site = &halves[1];
+        }
     }
+    out[count] = (struct kt_ring_event){.clock_ticks = clock, .site = site, .token = token, .lane = lane};
     if (site->payload_type != KTRACE_PAYLOAD_NONE) {
-        out->payload = extended(bits_of(slot_at(walk, i + 1)), site->payload_type);
-        out->flags = KT_EVENT_PAYLOAD;
+        out[count].payload = extended(bits_of(slot_at(walk, i + 1)), site->payload_type);
+        out[count].flags = KT_EVENT_PAYLOAD;
     }
+    return count + 1;
 }
 
 /* The walk's events from slot `from` on. Slots that no site explains are counted, unwritten ones of a ring that may have
@@ -131,8 +147,7 @@ static size_t read_events(struct kt_decoded_wave *wave, struct kt_ring_event *ev
             wave->slots_corrupt += !may_have_gaps || bits_of(slot_at(walk, i)) != 0;
             continue;
         }
-        read_event(&events[count], walk, i, site);
-        events[count++].lane = lane;
+        count += read_event(&events[count], walk, i, site, lane);
         i += followers;
     }
     return count;

@@ -1,5 +1,8 @@
 /* decode.h - from the slots of a wave's rings to its events, merged and in time order.
  *
+ * What the host sees of an event is one struct kt_event, but for a NEXT, which is two with the same clock, of the two halves
+ * of its site: the stop and the start. A stop that found no token active is none.
+ *
  * A ring is read in index order: an event is a slot whose sequence number is its index and whose site the module knows; the
  * site says how many slots follow it. A finished ring's count says where it stands. A ring whose lane never left the
  * kernel has no count: its newest event is found from the sequence numbers.
@@ -11,10 +14,10 @@
 #include "site_index.h"
 #include "trace.h"
 
-/* What pairs a token range. For a start, its token; for a stop, what it stored. */
+/* What pairs a token range. */
 struct kt_token {
-    uint32_t token;
-    uint32_t lanes; /* stop: the active lanes that held a token */
+    uint32_t token; /* of a start, its own; of a stop, its leading lane's: 0 where that has none */
+    uint32_t lanes; /* stop: the active lanes whose token is active; never 0 */
 };
 
 /* An event of one ring, before lanes are merged. */

@@ -67,7 +67,7 @@ static int read_text(struct kt_site *site, struct text_source *source, uint64_t 
 
 static int is_descriptor(const struct ktrace_site *site)
 {
-    return site->magic == KTRACE_SITE_MAGIC && site->kind >= KTRACE_KIND_KERNEL && site->kind <= KTRACE_KIND_STOP &&
+    return site->magic == KTRACE_SITE_MAGIC && site->kind >= KTRACE_KIND_KERNEL && site->kind <= KTRACE_KIND_NEXT &&
            site->payload_type <= KTRACE_PAYLOAD_UINT32 && site->version_line >> 24 == KTRACE_WIRE_VERSION;
 }
 

@@ -1,11 +1,51 @@
+/* pair.c - the rules of pairing.
+ *
+ * An event is recorded by the first active lane alone, for all that are active. As long as a wave runs together that is lane
+ * 0, and a pop closes the newest open push. Where lanes have parted, what one of them pops may have been pushed by another:
+ * both sides of a branch pop one push, or half of a wave returns inside a scoped range and the other half goes on. From the
+ * record one cannot see who took part in a push. So every pop claims a range, and a range ends with the last pop that claims
+ * it; the pops before are superseded. What a pop by lane L claims:
+ *
+ *   (a) the newest push that L recorded itself and has not popped yet, whoever else claimed it. That settles it: what a lane
+ *       led for others it also leaves;
+ *   (b) else the newest range of a lower lane that nobody has claimed. Its own lane can still claim it later;
+ *   (c) else a range of a lower lane that another lane's pop has closed: L leaves later what others left before. Which one is
+ *       decided when the wave is known whole: L's pops of this kind, from its last to its first, take one by one the ranges
+ *       closed last before them, in the order in which they were closed. So lanes that stay behind where others returned out
+ *       of two ranges leave the inner one first, and what was closed longer ago is not touched;
+ *   (d) else the newest open range of a higher lane: pushed in a branch, popped after it;
+ *   (e) else nothing: it is unmatched.
+ *
+ * (c) is not for lane 0, so that a pop too many in code that never diverges is unmatched. Its limit: with a further range
+ * still open, the second side of a branch claims that one by (b) until its own lane does, and the range that both sides meant
+ * ends with the first side's pop.
+ *
+ * A stop names its start by the token of its leading lane. Where that is inactive, or used up since lanes left a loop at
+ * different iterations, what is meant is the latest open range that one of the other lanes at the stop recorded; of the same
+ * name, where the token tells one.
+ */
 #include "pair.h"
 
-/* One token range. Open ones of equal name and lane are a list. */
+/* A stack range. */
+struct kt_push {
+    uint32_t event;
+    uint32_t below;      /* 1 + index into pushes: what its lane has yet to pop after it; 0: nothing */
+    uint32_t open_below; /* the same for what was unclaimed when it began */
+    uint32_t claim;      /* the last pop that claims it; KT_NONE: it is open */
+    uint32_t kept_by;    /* 1 + the lane whose pop was the last to claim it by (c) */
+};
+
+/* A pop that claims by (a), (b) or (d), in time order. */
+struct kt_claim {
+    uint32_t event, push;
+};
+
+/* One token range. Those of equal name and lane are a list, and those of equal lane. */
 struct kt_start {
     uint32_t token;
     uint32_t event;
-    uint32_t list;         /* index into newest_start */
-    uint32_t older, newer; /* 1 + index into starts; 0: none */
+    uint32_t list;                         /* index into newest_start */
+    uint32_t older_of_name, older_of_lane; /* 1 + index into starts; 0: none */
     uint32_t closed;
 };
 
@@ -17,53 +57,135 @@ static inline void join(struct kt_event *events, uint32_t begin, uint32_t end)
 
 /* ---- Stack ranges ----------------------------------------------------------------------------------------------- */
 
-/* 1 + index of each lane's newest open push; 0: none. While a push is open its partner is the lane's next older one. */
+/* What each lane recorded: 1 + index into pushes, or 0. */
 struct stacks {
-    uint32_t top[KTRACE_MAX_LANES];
+    struct kt_event *events;
+    struct kt_push *pushes;
+    struct kt_claim *claims;
+    uint32_t push_count, claim_count;
+    uint32_t top[KTRACE_MAX_LANES];     /* the newest that the lane has not popped */
+    uint32_t open[KTRACE_MAX_LANES];    /* the newest that may be open */
+    uint32_t closed[KTRACE_MAX_LANES];  /* how many of the lane's ranges have been claimed */
+    uint32_t claimed[KTRACE_MAX_LANES]; /* how many of lower lanes' ranges it claimed */
+    uint32_t late[KTRACE_MAX_LANES];    /* 1 + its newest pop by (c); that one's partner is the next older; 0: none */
 };
 
-static void push(struct stacks *stacks, struct kt_event *events, uint32_t i)
+/* The lane's newest open range. What is claimed never opens again and is passed over once. */
+static uint32_t newest_open(struct stacks *stacks, uint32_t lane)
 {
-    uint32_t *top = &stacks->top[events[i].lane];
-    events[i].partner = *top;
-    *top = i + 1;
+    uint32_t *open = &stacks->open[lane];
+    while (*open && stacks->pushes[*open - 1].claim != KT_NONE)
+        *open = stacks->pushes[*open - 1].open_below;
+    return *open;
 }
 
-static uint32_t newest_lane(const struct stacks *stacks, uint32_t lane_count)
+static uint32_t newest_open_of(struct stacks *stacks, uint32_t first_lane, uint32_t last_lane)
 {
     uint32_t newest = 0;
-    for (uint32_t lane = 1; lane < lane_count; lane++)
-        if (stacks->top[lane] > stacks->top[newest])
-            newest = lane;
+    for (uint32_t lane = first_lane; lane < last_lane; lane++) {
+        uint32_t open = newest_open(stacks, lane);
+        newest = open > newest ? open : newest;
+    }
     return newest;
 }
 
-static int pop(struct stacks *stacks, struct kt_event *events, uint32_t i)
+static inline uint32_t lane_of(const struct stacks *stacks, uint32_t push)
 {
-    uint32_t lane = events[i].lane;
-    if (!stacks->top[lane])
-        lane = newest_lane(stacks, lane);
-    if (!stacks->top[lane])
-        lane = newest_lane(stacks, KTRACE_MAX_LANES);
-    if (!stacks->top[lane])
+    return stacks->events[stacks->pushes[push].event].lane;
+}
+
+static void push(struct stacks *stacks, uint32_t i)
+{
+    uint32_t lane = stacks->events[i].lane, number = stacks->push_count++;
+    stacks->pushes[number] = (struct kt_push){
+        .event = i, .below = stacks->top[lane], .open_below = newest_open(stacks, lane), .claim = KT_NONE};
+    stacks->top[lane] = stacks->open[lane] = number + 1;
+}
+
+static void claim(struct stacks *stacks, uint32_t number, uint32_t i)
+{
+    struct kt_push *push = &stacks->pushes[number];
+    if (push->claim == KT_NONE)
+        stacks->closed[lane_of(stacks, number)]++;
+    else
+        stacks->events[push->claim].flags |= KT_EVENT_SUPERSEDED;
+    push->claim = i;
+    stacks->claims[stacks->claim_count++] = (struct kt_claim){i, number};
+}
+
+/* Whether some closed range of a lower lane is left for `lane` to claim. */
+static int can_leave_late(const struct stacks *stacks, uint32_t lane)
+{
+    uint64_t closed = 0;
+    for (uint32_t lower = 0; lower < lane; lower++)
+        closed += stacks->closed[lower];
+    return closed > stacks->claimed[lane];
+}
+
+static int pop(struct stacks *stacks, uint32_t i)
+{
+    uint32_t lane = stacks->events[i].lane, found = stacks->top[lane];
+    if (found) {
+        stacks->top[lane] = stacks->pushes[found - 1].below;
+    } else if ((found = newest_open_of(stacks, 0, lane)) != 0) {
+        stacks->claimed[lane]++;
+    } else if (can_leave_late(stacks, lane)) {
+        stacks->claimed[lane]++;
+        stacks->events[i].flags |= KT_EVENT_SUPERSEDED; /* until it turns out that it is the last of its range */
+        stacks->events[i].partner = stacks->late[lane];
+        stacks->late[lane] = i + 1;
+        return 1;
+    } else if ((found = newest_open_of(stacks, lane + 1, KTRACE_MAX_LANES)) != 0) {
+        /* all have left it, its own lane too, and so what that recorded inside of it */
+        stacks->top[lane_of(stacks, found - 1)] = stacks->pushes[found - 1].below;
+    } else {
         return 0;
-    uint32_t begin = stacks->top[lane] - 1;
-    stacks->top[lane] = events[begin].partner;
-    join(events, begin, i);
+    }
+    claim(stacks, found - 1, i);
     return 1;
 }
 
-static uint64_t leave_open_pushes(struct stacks *stacks, struct kt_event *events)
+/* Rule (c) for one lane: newest first, each of its late pops takes the range closed last before it by another lane. */
+static void leave_late(struct stacks *stacks, uint32_t lane)
+{
+    uint32_t left = stacks->claim_count, next;
+    for (uint32_t late = stacks->late[lane]; late; late = next) {
+        uint32_t i = late - 1;
+        next = stacks->events[i].partner;
+        stacks->events[i].partner = KT_NONE;
+        for (; left; left--) {
+            const struct kt_claim *closing = &stacks->claims[left - 1];
+            if (closing->event < i && stacks->events[closing->event].lane != lane &&
+                lane_of(stacks, closing->push) < lane && stacks->pushes[closing->push].kept_by != lane + 1)
+                break;
+        }
+        if (left == 0)
+            continue;
+        struct kt_push *push = &stacks->pushes[stacks->claims[--left].push];
+        push->kept_by = lane + 1;
+        if (push->claim > i)
+            continue;
+        stacks->events[push->claim].flags |= KT_EVENT_SUPERSEDED;
+        stacks->events[i].flags &= (uint8_t)~KT_EVENT_SUPERSEDED;
+        push->claim = i;
+    }
+}
+
+/* Join every range with the last pop that claims it. The number of those that nothing claims. */
+static uint64_t settle(struct stacks *stacks)
 {
     uint64_t unclosed = 0;
-    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
-        while (stacks->top[lane]) {
-            struct kt_event *begin = &events[stacks->top[lane] - 1];
-            stacks->top[lane] = begin->partner;
-            begin->partner = KT_NONE;
-            begin->flags |= KT_EVENT_UNCLOSED;
+    for (uint32_t lane = 1; lane < KTRACE_MAX_LANES; lane++)
+        leave_late(stacks, lane);
+    for (uint32_t i = 0; i < stacks->push_count; i++) {
+        const struct kt_push *push = &stacks->pushes[i];
+        if (push->claim != KT_NONE) {
+            join(stacks->events, push->event, push->claim);
+        } else {
+            stacks->events[push->event].flags |= KT_EVENT_UNCLOSED;
             unclosed++;
         }
+    }
     return unclosed;
 }
 
@@ -123,33 +245,31 @@ static struct kt_start *find_start(const struct kt_pairer *pairer, uint32_t star
 static void open_start(struct kt_pairer *pairer, uint32_t number)
 {
     struct kt_start *start = &pairer->starts[number];
-    uint32_t *newest = &pairer->newest_start[start->list];
-    start->older = *newest;
-    if (*newest)
-        pairer->starts[*newest - 1].newer = number + 1;
-    *newest = number + 1;
+    uint32_t *of_name = &pairer->newest_start[start->list],
+             *of_lane = &pairer->newest_of_lane[start->list % KTRACE_MAX_LANES];
+    start->older_of_name = *of_name;
+    start->older_of_lane = *of_lane;
+    *of_name = *of_lane = number + 1;
 }
 
-static void close_start(struct kt_pairer *pairer, struct kt_start *start)
+/* 1 + index of the newest open start of a lane, of a name or of any; 0: none. What is closed is passed over once. */
+static uint32_t newest_start_of(struct kt_pairer *pairer, uint32_t *newest, int of_name)
 {
-    start->closed = 1;
-    if (start->older)
-        pairer->starts[start->older - 1].newer = start->newer;
-    if (start->newer)
-        pairer->starts[start->newer - 1].older = start->older;
-    else
-        pairer->newest_start[start->list] = start->older;
+    while (*newest && pairer->starts[*newest - 1].closed) {
+        const struct kt_start *start = &pairer->starts[*newest - 1];
+        *newest = of_name ? start->older_of_name : start->older_of_lane;
+    }
+    return *newest;
 }
 
-/* Lanes left a loop at different iterations, and the first of them holds a token that is used up: what is meant is the
- * latest range of that name which one of the others holds. */
-static struct kt_start *start_of_other_lane(const struct kt_pairer *pairer, const struct kt_start *stale,
-                                            uint32_t lanes)
+/* The latest open range that one of `lanes` recorded, of the name of `stale`; NULL: of any name. */
+static struct kt_start *start_of_other_lane(struct kt_pairer *pairer, const struct kt_start *stale, uint32_t lanes)
 {
-    const uint32_t *newest = &pairer->newest_start[stale->list - stale->list % KTRACE_MAX_LANES];
+    uint32_t *newest =
+        stale ? &pairer->newest_start[stale->list - stale->list % KTRACE_MAX_LANES] : pairer->newest_of_lane;
     uint32_t latest = 0;
     for (; lanes; lanes &= lanes - 1) {
-        uint32_t candidate = newest[__builtin_ctz(lanes)];
+        uint32_t candidate = newest_start_of(pairer, &newest[__builtin_ctz(lanes)], stale != NULL);
         latest = candidate > latest ? candidate : latest;
     }
     return latest ? &pairer->starts[latest - 1] : NULL;
@@ -158,12 +278,12 @@ static struct kt_start *start_of_other_lane(const struct kt_pairer *pairer, cons
 static int stop(struct kt_pairer *pairer, struct kt_event *events, uint32_t i, const struct kt_token *token,
                 uint32_t start_count, uint32_t seen)
 {
-    struct kt_start *start = find_start(pairer, start_count, seen, token->token);
-    if (start && start->closed)
+    struct kt_start *start = token->token ? find_start(pairer, start_count, seen, token->token) : NULL;
+    if (start ? start->closed : !token->token && seen)
         start = start_of_other_lane(pairer, start, token->lanes);
     if (!start)
         return 0;
-    close_start(pairer, start);
+    start->closed = 1;
     join(events, start->event, i);
     return 1;
 }
@@ -171,6 +291,7 @@ static int stop(struct kt_pairer *pairer, struct kt_event *events, uint32_t i, c
 static uint64_t leave_open_starts(struct kt_pairer *pairer, struct kt_event *events, uint32_t start_count)
 {
     uint64_t unclosed = 0;
+    memset(pairer->newest_of_lane, 0, sizeof pairer->newest_of_lane);
     for (uint32_t i = 0; i < start_count; i++) {
         const struct kt_start *start = &pairer->starts[i];
         pairer->newest_start[start->list] = 0;
@@ -259,17 +380,21 @@ static uint16_t assign_tracks(struct kt_pairer *pairer, struct kt_event *events,
 int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt_event *events,
                  const struct kt_token *tokens, uint32_t count, const struct kt_site_index *sites)
 {
-    struct stacks stacks = {{0}};
+    struct stacks stacks = {.events = events};
     uint32_t start_count, seen = 0;
     *out = (struct kt_paired_wave){0};
     if (kt_array_reserve(&pairer->nest, &pairer->nest_capacity, count, sizeof *pairer->nest) < 0 ||
+        kt_array_reserve(&pairer->pushes, &pairer->push_capacity, count, sizeof *pairer->pushes) < 0 ||
+        kt_array_reserve(&pairer->claims, &pairer->claim_capacity, count, sizeof *pairer->claims) < 0 ||
         collect_starts(pairer, &start_count, events, tokens, count, sites) < 0)
         return KTRACE_ERROR_MEMORY;
+    stacks.pushes = pairer->pushes;
+    stacks.claims = pairer->claims;
     for (uint32_t i = 0; i < count; i++) {
         int matched = 1;
         switch (events[i].site->kind) {
-        case KTRACE_KIND_PUSH: push(&stacks, events, i); break;
-        case KTRACE_KIND_POP: matched = pop(&stacks, events, i); break;
+        case KTRACE_KIND_PUSH: push(&stacks, i); break;
+        case KTRACE_KIND_POP: matched = pop(&stacks, i); break;
         case KTRACE_KIND_START: open_start(pairer, seen++); break;
         case KTRACE_KIND_STOP: matched = stop(pairer, events, i, &tokens[i], start_count, seen); break;
         default: break;
@@ -279,7 +404,7 @@ int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt
             out->ends_unmatched++;
         }
     }
-    out->ranges_unclosed = leave_open_pushes(&stacks, events) + leave_open_starts(pairer, events, start_count);
+    out->ranges_unclosed = settle(&stacks) + leave_open_starts(pairer, events, start_count);
     out->track_count = assign_tracks(pairer, events, count);
     return 0;
 }
@@ -290,5 +415,7 @@ void kt_pairer_release(struct kt_pairer *pairer)
     free(pairer->by_token);
     free(pairer->newest_start);
     free(pairer->nest);
+    free(pairer->pushes);
+    free(pairer->claims);
     *pairer = (struct kt_pairer){0};
 }

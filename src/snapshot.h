@@ -16,7 +16,7 @@ struct kt_site {
     uint8_t kind;         /* enum ktrace_kind */
     uint8_t payload_type; /* enum ktrace_payload_type */
     uint8_t wide;         /* 1: id is a device address */
-    uint8_t reserved;
+    uint8_t half;         /* not of a snapshot: 1 in what site_index.h makes of a NEXT site */
     char *name; /* never NULL */
     char *file; /* never NULL */
 };

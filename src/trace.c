@@ -32,6 +32,7 @@ static int begin(struct maker *maker)
     maker->first_ring = kt_array_new(snapshot->wave_count + 1, sizeof *maker->first_ring);
     if (!maker->sites || !maker->first_ring)
         return KTRACE_ERROR_MEMORY;
+    maker->trace->halves = kt_site_index_take_halves(maker->sites, &maker->trace->half_count);
     for (uint64_t wave = 0; wave <= snapshot->wave_count; wave++) {
         while (ring < snapshot->ring_count && snapshot->rings[ring].wave < wave)
             slots += snapshot->rings[ring++].slot_count;
@@ -200,6 +201,7 @@ void ktrace_trace_destroy(struct ktrace_trace *trace)
     free(trace->knots);
     free(trace->place_clocks);
     free(trace->events);
+    free(trace->halves);
     free(trace->waves);
     free(trace->launches);
     free(trace->phases);

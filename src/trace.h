@@ -26,7 +26,8 @@ struct kt_kernel {
 enum kt_event_flags {
     KT_EVENT_PAYLOAD = 1,  /* `payload` is there */
     KT_EVENT_UNCLOSED = 2, /* a begin that nothing closed: it ends with its wave's last event */
-    KT_EVENT_UNMATCHED = 4 /* a pop or stop without a begin: not to be shown */
+    KT_EVENT_UNMATCHED = 4, /* a pop or stop without a begin: not to be shown */
+    KT_EVENT_SUPERSEDED = 8 /* a pop of a range that another lane left later: not to be shown, and nothing is wrong */
 };
 
 struct kt_event {
@@ -93,6 +94,8 @@ struct ktrace_trace {
     struct kt_launch *launches;
     struct kt_wave *waves;
     struct kt_event *events;
+    struct kt_site *halves; /* of the NEXT sites: see site_index.h. Events have sites from here and from snapshot->modules */
+    uint64_t half_count;
     struct kt_place_clock *place_clocks; /* ordered by place */
     struct kt_clock_knot *knots;
     struct ktrace_phase_info *statistics; /* one a phase */

@@ -190,7 +190,8 @@ struct ktrace_event_info {
     uint32_t line;
     uint32_t kind; /* enum ktrace_kind */
     uint32_t lane; /* that recorded it */
-    uint32_t partner; /* index of the other end within the wave; KTRACE_NO_INDEX: a mark, unclosed or unmatched */
+    uint32_t partner; /* index of the other end within the wave; KTRACE_NO_INDEX: a mark, unclosed, unmatched, or a pop of
+                         lanes that left a range before others did */
     uint32_t payload_type; /* enum ktrace_payload_type */
     uint64_t payload;      /* bits, extended to 64 */
     int64_t time_ps;       /* from the trace's time 0 */

@@ -53,7 +53,7 @@ static const char *arch_name(uint32_t arch)
 
 static const char *kind_name(uint8_t kind)
 {
-    static const char *const names[] = {"?", "kernel", "mark", "push", "pop", "start", "stop"};
+    static const char *const names[] = {"?", "kernel", "mark", "push", "pop", "start", "stop", "next"};
     return kind < sizeof names / sizeof *names ? names[kind] : "?";
 }
 

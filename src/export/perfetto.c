@@ -45,7 +45,7 @@ struct site {
 };
 
 struct site_range {
-    uintptr_t begin, bytes; /* of a module's kt_sites */
+    uintptr_t begin, bytes; /* of kt_sites: a module's, or the trace's halves */
     struct site *sites;
 };
 
@@ -56,6 +56,7 @@ struct events {
     struct site *sites;
     struct site_range *ranges;
     struct site_range current; /* of the last event */
+    struct site_range halves;
 
     /* Of the wave at hand. */
     struct kt_pb interned; /* content of an InternedData for the next packet */
@@ -117,13 +118,60 @@ static void describe_site(struct site *to, const struct kt_site *from)
     }
 }
 
-/* One entry a site of every module, one a distinct name. Once a trace: events only follow pointers. */
+/* The sites that events can have: those of module `i`, and after the last module the trace's halves. */
+static uint64_t sites_of(const struct kt_site **sites, const struct ktrace_trace *trace, uint64_t i)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    *sites = i < snapshot->module_count ? snapshot->modules[i].sites : trace->halves;
+    return i < snapshot->module_count ? snapshot->modules[i].site_count : trace->half_count;
+}
+
+static void collect_names(struct events *events, const char **texts)
+{
+    const struct ktrace_trace *trace = events->perfetto.trace;
+    const struct kt_site *sites;
+    uint32_t names = 0;
+    for (uint64_t i = 0; i <= trace->snapshot->module_count; i++)
+        for (uint64_t s = 0, count = sites_of(&sites, trace, i); s < count; s++)
+            if (is_named(&sites[s]))
+                texts[names++] = sites[s].name;
+    if (names > 0)
+        qsort(texts, names, sizeof *texts, compare_names);
+    for (uint32_t i = 0; i < names; i++)
+        if (i == 0 || strcmp(texts[i], texts[events->name_count - 1]) != 0)
+            texts[events->name_count++] = texts[i];
+}
+
+static void describe_sites(struct events *events, const char **texts)
+{
+    const struct ktrace_trace *trace = events->perfetto.trace;
+    const struct kt_site *sites;
+    for (uint64_t i = 0; i <= trace->snapshot->module_count; i++) {
+        uint64_t count = sites_of(&sites, trace, i);
+        if (count == 0)
+            continue;
+        events->ranges[events->range_count++] =
+            (struct site_range){(uintptr_t)sites, (uintptr_t)count * sizeof *sites, events->sites + events->site_count};
+        for (uint64_t s = 0; s < count; s++) {
+            struct site *site = &events->sites[events->site_count++];
+            describe_site(site, &sites[s]);
+            if (is_named(&sites[s]))
+                site->name = find_name(texts, events->name_count, sites[s].name);
+        }
+    }
+    if (trace->half_count)
+        events->halves = events->ranges[events->range_count - 1];
+}
+
+/* One entry a site, one a distinct name. Once a trace: events only follow pointers. */
 static int collect_sites(struct events *events)
 {
-    const struct kt_snapshot *snapshot = events->perfetto.trace->snapshot;
+    const struct ktrace_trace *trace = events->perfetto.trace;
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    const struct kt_site *sites;
     uint64_t count = 0;
-    for (uint64_t m = 0; m < snapshot->module_count; m++)
-        count += snapshot->modules[m].site_count;
+    for (uint64_t i = 0; i <= snapshot->module_count; i++)
+        count += sites_of(&sites, trace, i);
     if (count > UINT32_MAX / 4 || snapshot->module_count > UINT32_MAX / 4)
         return kt_fail(KTRACE_ERROR_FORMAT, "perfetto: %llu sites are too many", (unsigned long long)count);
 
@@ -134,18 +182,7 @@ static int collect_sites(struct events *events)
         free(texts);
         return kt_fail_memory((size_t)(count + 1) * sizeof *events->sites);
     }
-
-    uint32_t names = 0;
-    for (uint64_t m = 0; m < snapshot->module_count; m++)
-        for (uint32_t s = 0; s < snapshot->modules[m].site_count; s++)
-            if (is_named(&snapshot->modules[m].sites[s]))
-                texts[names++] = snapshot->modules[m].sites[s].name;
-    if (names > 0)
-        qsort(texts, names, sizeof *texts, compare_names);
-    for (uint32_t i = 0; i < names; i++)
-        if (i == 0 || strcmp(texts[i], texts[events->name_count - 1]) != 0)
-            texts[events->name_count++] = texts[i];
-
+    collect_names(events, texts);
     int status = KTRACE_OK;
     events->names = calloc((size_t)events->name_count + 1, sizeof *events->names);
     if (!events->names)
@@ -155,19 +192,8 @@ static int collect_sites(struct events *events)
         kt_string_append_utf8(&text, texts[i]);
         status = kt_string_take(&events->names[i].text, &text);
     }
-    for (uint64_t m = 0; m < snapshot->module_count && !status; m++) {
-        const struct kt_module *module = &snapshot->modules[m];
-        if (module->site_count == 0)
-            continue;
-        events->ranges[events->range_count++] = (struct site_range){
-            (uintptr_t)module->sites, module->site_count * sizeof *module->sites, events->sites + events->site_count};
-        for (uint32_t s = 0; s < module->site_count; s++) {
-            struct site *site = &events->sites[events->site_count++];
-            describe_site(site, &module->sites[s]);
-            if (is_named(&module->sites[s]))
-                site->name = find_name(texts, events->name_count, module->sites[s].name);
-        }
-    }
+    if (!status)
+        describe_sites(events, texts);
     free(texts);
     return status;
 }
@@ -189,6 +215,9 @@ static inline struct site *find_site(struct events *events, const struct kt_site
     uintptr_t offset = (uintptr_t)site - events->current.begin;
     if (offset < events->current.bytes)
         return &events->current.sites[offset / sizeof *site];
+    offset = (uintptr_t)site - events->halves.begin;
+    if (offset < events->halves.bytes)
+        return &events->halves.sites[offset / sizeof *site];
     return find_site_elsewhere(events, (uintptr_t)site);
 }
 

@@ -214,11 +214,17 @@ uint32_t build_payload(struct build *build, uint32_t wave, uint32_t lane, uint64
     return (uint32_t)clock | 1;
 }
 
+static void store_token(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
+                        uint32_t token, uint32_t lanes)
+{
+    store_bits(build, store_event(build, wave, lane, clock, site), lane, (token ^ 1) | (uint64_t)lanes << 32);
+}
+
 void build_stop(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token,
                 uint32_t lanes)
 {
     check(site_of(build, site)->kind == KTRACE_KIND_STOP);
-    store_bits(build, store_event(build, wave, lane, clock, site), lane, token | (uint64_t)lanes << 32);
+    store_token(build, wave, lane, clock, site, token, lanes);
 }
 
 void build_stop_payload(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
@@ -226,6 +232,22 @@ void build_stop_payload(struct build *build, uint32_t wave, uint32_t lane, uint6
 {
     build_stop(build, wave, lane, clock, site, token, lanes);
     store_bits(build, ring_of(build, wave, lane), lane, payload);
+}
+
+uint32_t build_next(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token,
+                    uint32_t lanes)
+{
+    check(site_of(build, site)->kind == KTRACE_KIND_NEXT);
+    store_token(build, wave, lane, clock, site, token, lanes);
+    return (uint32_t)clock | 1;
+}
+
+uint32_t build_next_payload(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
+                            uint32_t token, uint32_t lanes, uint64_t payload)
+{
+    build_next(build, wave, lane, clock, site, token, lanes);
+    store_bits(build, ring_of(build, wave, lane), lane, payload);
+    return (uint32_t)clock | 1;
 }
 
 void build_leave(struct build *build, uint32_t wave, uint32_t lane)

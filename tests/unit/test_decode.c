@@ -13,23 +13,26 @@
 #define TURN (1ull << 32)
 
 struct sites {
-    uint32_t kernel, mark, value, push, pop, start, stop, stop_value, wide, wide_value;
+    uint32_t kernel, mark, value, push, pop, start, stop, stop_value, next, next_value, wide, wide_value, wide_next;
 };
 
 static struct sites add_sites(struct build *build)
 {
     uint32_t module = build_module(build, 0xFFC0); /* ids wrap around 2^16 */
-    return (struct sites){.kernel = build_site(build, module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "kernel"),
-                          .mark = build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "mark"),
-                          .value = build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_UINT64, "value"),
-                          .push = build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "push"),
-                          .pop = build_site(build, module, KTRACE_KIND_POP, KTRACE_PAYLOAD_NONE, ""),
-                          .start = build_site(build, module, KTRACE_KIND_START, KTRACE_PAYLOAD_NONE, "start"),
-                          .stop = build_site(build, module, KTRACE_KIND_STOP, KTRACE_PAYLOAD_NONE, ""),
-                          .stop_value = build_site(build, module, KTRACE_KIND_STOP, KTRACE_PAYLOAD_UINT64, ""),
-                          .wide = build_wide_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "wide"),
-                          .wide_value =
-                              build_wide_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_UINT64, "wide value")};
+    return (struct sites){
+        .kernel = build_site(build, module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "kernel"),
+        .mark = build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "mark"),
+        .value = build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_UINT64, "value"),
+        .push = build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "push"),
+        .pop = build_site(build, module, KTRACE_KIND_POP, KTRACE_PAYLOAD_NONE, ""),
+        .start = build_site(build, module, KTRACE_KIND_START, KTRACE_PAYLOAD_NONE, "start"),
+        .stop = build_site(build, module, KTRACE_KIND_STOP, KTRACE_PAYLOAD_NONE, ""),
+        .stop_value = build_site(build, module, KTRACE_KIND_STOP, KTRACE_PAYLOAD_UINT64, ""),
+        .next = build_site(build, module, KTRACE_KIND_NEXT, KTRACE_PAYLOAD_NONE, "next"),
+        .next_value = build_site(build, module, KTRACE_KIND_NEXT, KTRACE_PAYLOAD_UINT64, "next value"),
+        .wide = build_wide_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "wide"),
+        .wide_value = build_wide_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_UINT64, "wide value"),
+        .wide_next = build_wide_site(build, module, KTRACE_KIND_NEXT, KTRACE_PAYLOAD_UINT64, "wide next")};
 }
 
 static struct ktrace_trace *decode(struct build *build)
@@ -129,7 +132,7 @@ static struct model_event store_random(struct build *build, uint32_t wave, const
                                        uint64_t clock, uint32_t spoil)
 {
     struct model_event event = {.clock = clock, .index = index, .payload = random_u32()};
-    uint32_t pick = random_u32() % 8;
+    uint32_t pick = random_u32() % 11;
     if (spoil) { /* a payload that looks like an event where it lies */
         struct ktrace_slot lookalike = {(uint32_t)clock + 1, build_site_bits(build, sites->value),
                                         (uint16_t)(index + 1)};
@@ -157,6 +160,18 @@ static struct model_event store_random(struct build *build, uint32_t wave, const
     case 5:
         event.slots = 3;
         build_payload(build, wave, 0, clock, event.site = sites->wide_value, event.payload);
+        break;
+    case 6: /* of nothing: one event */
+        event.slots = 2;
+        build_next(build, wave, 0, clock, event.site = sites->next, 0, 0);
+        break;
+    case 7:
+        event.slots = 3;
+        build_next_payload(build, wave, 0, clock, event.site = sites->next_value, 0, 0, event.payload);
+        break;
+    case 8:
+        event.slots = 4;
+        build_next_payload(build, wave, 0, clock, event.site = sites->wide_next, 0, 0, event.payload);
         break;
     default:
         event.slots = 1;
@@ -309,6 +324,148 @@ static void payloads_are_extended_to_64_bits(void **state)
         assert_true(event_of(trace, 0, i).payload == cases[i].decoded);
         assert_int_equal(event_of(trace, 0, i).payload_type, cases[i].type);
     }
+    ktrace_trace_destroy(trace);
+}
+
+/* ---- Stops and nexts -------------------------------------------------------------------------------------------- */
+
+static void a_next_is_a_stop_and_a_start(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        struct build *build = build_begin(32, 4);
+        struct sites sites = add_sites(build);
+        uint32_t site = wide ? sites.wide_next : sites.next_value;
+        uint32_t wave = build_wave(build, &(struct build_wave){.kernel = sites.kernel, .start_clock = 100});
+        uint32_t token = build_event(build, wave, 0, 200, sites.start);
+        token = build_next_payload(build, wave, 0, 300, site, token, 1, 7);
+        token = build_next_payload(build, wave, 0, 401, site, token, 1, 8);
+        build_event(build, wave, 0, 450, sites.mark);
+        build_stop(build, wave, 0, 500, sites.stop, token, 1);
+        build_end(build, wave, 600);
+        struct ktrace_trace *trace = decode(build);
+        static const struct {
+            uint32_t clock, kind, partner;
+            uint64_t payload;
+            const char *name;
+        } expected[] = {{200, KTRACE_KIND_START, 1, 0, "start"}, {300, KTRACE_KIND_STOP, 0, 0, "start"},
+                        {300, KTRACE_KIND_START, 3, 7, NULL},    {401, KTRACE_KIND_STOP, 2, 0, NULL},
+                        {401, KTRACE_KIND_START, 6, 8, NULL},    {450, KTRACE_KIND_MARK, KT_NONE, 0, "mark"},
+                        {500, KTRACE_KIND_STOP, 4, 0, NULL}};
+        assert_int_equal(trace->event_count, 7);
+        for (uint32_t i = 0; i < 7; i++) {
+            struct ktrace_event_info event = event_of(trace, 0, i);
+            assert_int_equal(event.clock_ticks, expected[i].clock);
+            assert_int_equal(event.kind, expected[i].kind);
+            assert_int_equal(event.partner, expected[i].partner);
+            assert_string_equal(event.name, expected[i].name ? expected[i].name : wide ? "wide next" : "next value");
+            assert_string_equal(event.file, "kernel.cu");
+            int has_payload = event.kind == KTRACE_KIND_START && i != 0;
+            assert_int_equal(event.payload_type, has_payload ? KTRACE_PAYLOAD_UINT64 : KTRACE_PAYLOAD_NONE);
+            assert_int_equal(trace->events[i].flags, has_payload ? KT_EVENT_PAYLOAD : 0);
+            assert_int_equal(event.payload, expected[i].payload);
+            if (i == 1 || i == 2)
+                assert_int_equal(event.line, (site & 0xFFFF) * 10);
+        }
+        assert_int_equal(trace->slots_corrupt + trace->ends_unmatched + trace->ranges_unclosed, 0);
+        assert_int_equal(trace->waves[0].track_count, 1);
+        ktrace_trace_destroy(trace);
+    }
+}
+
+/* A next without a payload, in a loop: of no range, then of the one before, in a ring that keeps the last. */
+static void nexts_in_a_loop(void **state)
+{
+    (void)state;
+    for (uint32_t count = 1; count < 40; count++)
+        for (int finish = 0; finish < 2; finish++) {
+            struct build *build = build_begin(16, 4);
+            struct sites sites = add_sites(build);
+            uint32_t wave = build_wave(build, &(struct build_wave){.kernel = sites.kernel, .start_clock = 100});
+            uint32_t token = 0;
+            for (uint32_t i = 0; i < count; i++)
+                token = build_next(build, wave, 0, 200 + 10 * i, sites.next, token, token ? 1 : 0);
+            if (finish)
+                build_end(build, wave, 9000);
+            struct ktrace_trace *trace = decode(build);
+            uint32_t kept = count < 8 ? count : 8, stops = count > 8 ? kept : kept - 1;
+            assert_int_equal(trace->event_count, kept + stops);
+            assert_int_equal(trace->ends_unmatched, count > 8);
+            assert_int_equal(trace->ranges_unclosed, 1);
+            assert_int_equal(trace->slots_corrupt, 0);
+            assert_int_equal(trace->slots_lost, 2 * (count - kept));
+            ktrace_trace_destroy(trace);
+        }
+}
+
+static void a_next_and_a_start_of_one_name_are_one_phase(void **state)
+{
+    (void)state;
+    struct build *build = build_begin(32, 4);
+    struct sites sites = add_sites(build);
+    uint32_t same = build_site(build, 0, KTRACE_KIND_NEXT, KTRACE_PAYLOAD_NONE, "start");
+    uint32_t wave = build_wave(build, &(struct build_wave){.kernel = sites.kernel, .start_clock = 100});
+    uint32_t token = build_event(build, wave, 0, 200, sites.start);
+    token = build_next(build, wave, 0, 300, same, token, 1);
+    build_stop(build, wave, 0, 500, sites.stop, token, 1);
+    build_end(build, wave, 600);
+    struct ktrace_trace *trace = decode(build);
+    struct ktrace_phase_info phase = {.struct_size = sizeof phase};
+    assert_int_equal(ktrace_trace_phase_count(trace), 1);
+    assert_int_equal(ktrace_trace_phase(&phase, trace, 0), 0);
+    assert_string_equal(phase.name, "start");
+    assert_int_equal(phase.kind, KTRACE_KIND_START);
+    assert_int_equal(phase.count, 2);
+    void *exported;
+    size_t bytes;
+    assert_int_equal(ktrace_trace_export_memory(&exported, &bytes, trace, "perfetto"), 0);
+    free(exported);
+    ktrace_trace_destroy(trace);
+}
+
+/* Nobody at the stop had a token: it took its slots, and that is all. */
+static void a_stop_of_nothing_is_no_event(void **state)
+{
+    (void)state;
+    struct build *build = build_begin(16, 4);
+    struct sites sites = add_sites(build);
+    uint32_t wave = build_wave(build, &(struct build_wave){.kernel = sites.kernel, .start_clock = 100});
+    build_event(build, wave, 0, 200, sites.mark);
+    build_stop(build, wave, 0, 300, sites.stop, 0, 0);
+    build_stop_payload(build, wave, 0, 310, sites.stop_value, 0, 0, 5);
+    build_event(build, wave, 0, 400, sites.mark);
+    build_end(build, wave, 500);
+    struct ktrace_trace *trace = decode(build);
+    assert_int_equal(trace->event_count, 2);
+    assert_int_equal(event_of(trace, 0, 1).clock_ticks, 400);
+    assert_int_equal(trace->ends_unmatched + trace->slots_corrupt + trace->slots_lost, 0);
+    assert_string_equal(ktrace_trace_warning(trace), "");
+    ktrace_trace_destroy(trace);
+}
+
+/* Halves of several modules, which have sites of the same ids. */
+static void halves_belong_to_their_module(void **state)
+{
+    (void)state;
+    struct build *build = build_begin(16, 4);
+    uint32_t nexts[3];
+    for (uint32_t m = 0; m < 3; m++) {
+        static const char *const names[] = {"one", "two", "three"};
+        uint32_t module = build_module(build, 0x40 * m);
+        uint32_t kernel = build_site(build, module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "kernel");
+        nexts[m] = build_site(build, module, KTRACE_KIND_NEXT, KTRACE_PAYLOAD_NONE, names[m]);
+        uint32_t wave =
+            build_wave(build, &(struct build_wave){.kernel = kernel, .grid_id = m, .start_clock = 1000 * (m + 1)});
+        uint32_t token = build_next(build, wave, 0, 1000 * (m + 1) + 100, nexts[m], 0, 0);
+        build_next(build, wave, 0, 1000 * (m + 1) + 200, nexts[m], token, 1);
+        build_end(build, wave, 1000 * (m + 1) + 300);
+    }
+    struct ktrace_trace *trace = decode(build);
+    assert_int_equal(trace->wave_count, 3);
+    assert_string_equal(event_of(trace, 0, 0).name, "one");
+    assert_string_equal(event_of(trace, 1, 1).name, "two");
+    assert_string_equal(event_of(trace, 2, 2).name, "three");
+    assert_int_equal(ktrace_trace_phase_count(trace), 3);
     ktrace_trace_destroy(trace);
 }
 
@@ -701,7 +858,7 @@ static void bad_sites_are_refused(void **state)
 {
     (void)state;
     REFUSED(s->modules[0].sites[1].id = s->modules[0].sites[0].id, "not in order");
-    REFUSED(s->modules[0].sites[1].kind = 7, "unknown kind 7");
+    REFUSED(s->modules[0].sites[1].kind = 8, "unknown kind 8");
     REFUSED(s->modules[0].sites[1].kind = 0, "unknown kind 0");
     REFUSED(s->modules[0].sites[1].payload_type = 8, "payload type 8");
     REFUSED(s->modules[0].sites[s->modules[0].site_count - 1].id = 0x10000, "constant bank");
@@ -731,6 +888,11 @@ int main(void)
         cmocka_unit_test(a_lane_ring_has_its_own_size),
         cmocka_unit_test(payload_zero_is_not_absent),
         cmocka_unit_test(payloads_are_extended_to_64_bits),
+        cmocka_unit_test(a_next_is_a_stop_and_a_start),
+        cmocka_unit_test(nexts_in_a_loop),
+        cmocka_unit_test(a_next_and_a_start_of_one_name_are_one_phase),
+        cmocka_unit_test(a_stop_of_nothing_is_no_event),
+        cmocka_unit_test(halves_belong_to_their_module),
         cmocka_unit_test(clocks_wrap),
         cmocka_unit_test(a_wrapped_unfinished_ring_is_placed_behind_the_start),
         cmocka_unit_test(gaps_that_anchors_cannot_place_are_counted),

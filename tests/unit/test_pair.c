@@ -14,13 +14,13 @@
 /* One wave under construction: each event one tick of 100 after the last. */
 struct scene {
     struct build *build;
-    uint32_t wave, kernel, a, b, pop, mark, t, u, stop;
+    uint32_t wave, kernel, a, b, pop, mark, t, u, stop, next;
     uint64_t clock;
 };
 
-static struct scene begin_ring(uint32_t ring_slots)
+static struct scene begin_rings(uint32_t main_slots, uint32_t lane_slots)
 {
-    struct scene s = {.build = build_begin(ring_slots, 16), .clock = 1000};
+    struct scene s = {.build = build_begin(main_slots, lane_slots), .clock = 1000};
     uint32_t module = build_module(s.build, 0x200);
     s.kernel = build_site(s.build, module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "kernel");
     s.a = build_site(s.build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "a");
@@ -30,8 +30,14 @@ static struct scene begin_ring(uint32_t ring_slots)
     s.t = build_site(s.build, module, KTRACE_KIND_START, KTRACE_PAYLOAD_NONE, "t");
     s.u = build_site(s.build, module, KTRACE_KIND_START, KTRACE_PAYLOAD_NONE, "u");
     s.stop = build_site(s.build, module, KTRACE_KIND_STOP, KTRACE_PAYLOAD_NONE, "");
+    s.next = build_site(s.build, module, KTRACE_KIND_NEXT, KTRACE_PAYLOAD_NONE, "t");
     s.wave = build_wave(s.build, &(struct build_wave){.kernel = s.kernel, .start_clock = 1000});
     return s;
+}
+
+static struct scene begin_ring(uint32_t ring_slots)
+{
+    return begin_rings(ring_slots, 16);
 }
 
 static struct scene begin(void)
@@ -47,6 +53,11 @@ static uint32_t at(struct scene *s, uint32_t lane, uint32_t site)
 static void stop(struct scene *s, uint32_t lane, uint32_t token, uint32_t lanes)
 {
     build_stop(s->build, s->wave, lane, s->clock += 100, s->stop, token, lanes);
+}
+
+static uint32_t next(struct scene *s, uint32_t lane, uint32_t token, uint32_t lanes)
+{
+    return build_next(s->build, s->wave, lane, s->clock += 100, s->next, token, lanes);
 }
 
 static struct ktrace_trace *trace_of(struct scene *s)
@@ -113,7 +124,7 @@ static void tracks_are_sound(const struct ktrace_trace *trace, const struct kt_w
             assert_true(depth > 0);
             assert_int_equal(open[--depth], event->partner);
         } else if (kind != KTRACE_KIND_MARK) {
-            assert_true(event->flags & KT_EVENT_UNMATCHED);
+            assert_true(event->flags & (KT_EVENT_UNMATCHED | KT_EVENT_SUPERSEDED));
         }
     }
     while (depth)
@@ -226,6 +237,291 @@ static void both_sides_of_a_branch_have_ranges(void **state)
     joined(trace, 0, 5);
     assert_int_equal(trace->waves[0].track_count, 0);
     ktrace_trace_destroy(trace);
+}
+
+/* Lane 0 recorded the push for all; each side pops it. */
+static void both_sides_of_a_branch_pop_one_push(void **state)
+{
+    (void)state;
+    for (uint32_t first = 0; first <= 16; first += 16) {
+        struct scene s = begin();
+        at(&s, 0, s.a);
+        at(&s, first, s.mark);
+        at(&s, first, s.pop);
+        at(&s, 16 - first, s.mark);
+        at(&s, 16 - first, s.pop);
+        at(&s, 0, s.b);
+        at(&s, 0, s.pop);
+        struct ktrace_trace *trace = finish(&s);
+        joined(trace, 0, 4);
+        alone(trace, 2, KT_EVENT_SUPERSEDED);
+        joined(trace, 5, 6);
+        counts(trace, 0, 0);
+        assert_string_equal(ktrace_trace_warning(trace), "");
+        tracks_are_sound(trace, trace->waves);
+        ktrace_trace_destroy(trace);
+    }
+}
+
+/* The same with a range around it, which the second pop must not close for good. */
+static void both_sides_of_a_branch_pop_within_a_range(void **state)
+{
+    (void)state;
+    for (uint32_t first = 0; first <= 16; first += 16) {
+        struct scene s = begin();
+        at(&s, 0, s.a);
+        for (int i = 0; i < 3; i++) {
+            at(&s, 0, s.b);
+            at(&s, first, s.pop);
+            at(&s, 16 - first, s.pop);
+        }
+        at(&s, 0, s.pop);
+        struct ktrace_trace *trace = finish(&s);
+        joined(trace, 0, 10);
+        for (uint32_t i = 1; i < 10; i += 3)
+            assert_true(trace->events[i].partner == i + 1 || trace->events[i].partner == i + 2);
+        counts(trace, 0, 0);
+        assert_int_equal(trace->waves[0].track_count, 0);
+        tracks_are_sound(trace, trace->waves);
+        ktrace_trace_destroy(trace);
+    }
+}
+
+/* Ranges a > b, and a third one, b', that was closed before. Lanes 16... return inside of b: their two pops come first. */
+static void the_upper_half_returns_early(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    at(&s, 0, s.a);    /* 0 */
+    at(&s, 0, s.b);    /* 1: b' */
+    at(&s, 0, s.pop);  /* 2 */
+    at(&s, 0, s.b);    /* 3 */
+    at(&s, 16, s.pop); /* 4 */
+    at(&s, 16, s.pop); /* 5 */
+    at(&s, 0, s.mark); /* 6 */
+    at(&s, 0, s.pop);  /* 7 */
+    at(&s, 0, s.pop);  /* 8 */
+    struct ktrace_trace *trace = finish(&s);
+    joined(trace, 0, 8);
+    joined(trace, 1, 2);
+    joined(trace, 3, 7);
+    alone(trace, 4, KT_EVENT_SUPERSEDED);
+    alone(trace, 5, KT_EVENT_SUPERSEDED);
+    counts(trace, 0, 0);
+    assert_int_equal(trace->waves[0].track_count, 0);
+    ktrace_trace_destroy(trace);
+}
+
+/* The lanes that lead return first, and the others go on, with ranges of their own. */
+static void the_lower_half_returns_early(void **state)
+{
+    (void)state;
+    for (int inside = 0; inside < 2; inside++) {
+        struct scene s = begin();
+        at(&s, 0, s.a); /* 0 */
+        if (!inside) {
+            at(&s, 0, s.a); /* 1: closed before b begins */
+            at(&s, 0, s.pop);
+            at(&s, 0, s.b); /* 3 */
+        } else {
+            at(&s, 0, s.b); /* 1 */
+            at(&s, 0, s.a); /* 2: closed inside of b */
+            at(&s, 0, s.pop);
+        }
+        uint32_t outer = 0, inner = inside ? 1 : 3, closed = inside ? 2 : 1;
+        at(&s, 0, s.pop);   /* 4 */
+        at(&s, 0, s.pop);   /* 5 */
+        at(&s, 16, s.mark); /* 6 */
+        at(&s, 16, s.b);    /* 7 */
+        at(&s, 16, s.pop);  /* 8 */
+        at(&s, 16, s.pop);  /* 9 */
+        at(&s, 16, s.mark); /* 10 */
+        at(&s, 16, s.pop);  /* 11 */
+        struct ktrace_trace *trace = finish(&s);
+        joined(trace, outer, 11);
+        joined(trace, inner, 9);
+        joined(trace, closed, closed + 1);
+        joined(trace, 7, 8);
+        alone(trace, 4, KT_EVENT_SUPERSEDED);
+        alone(trace, 5, KT_EVENT_SUPERSEDED);
+        counts(trace, 0, 0);
+        assert_int_equal(trace->waves[0].track_count, 0);
+        ktrace_trace_destroy(trace);
+    }
+}
+
+/* Four groups return out of two ranges one after the other, in every order of three of them. */
+static void groups_return_one_after_the_other(void **state)
+{
+    static const uint32_t orders[][4] = {
+        {0, 8, 16, 24}, {24, 16, 8, 0}, {8, 0, 24, 16}, {16, 24, 0, 8}, {8, 24, 16, 0}};
+    (void)state;
+    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+        struct scene s = begin();
+        at(&s, 0, s.a);
+        at(&s, 0, s.b);
+        for (int i = 0; i < 4; i++) {
+            at(&s, orders[o][i], s.mark);
+            at(&s, orders[o][i], s.pop);
+            at(&s, orders[o][i], s.pop);
+        }
+        struct ktrace_trace *trace = finish(&s);
+        joined(trace, 0, 13);
+        joined(trace, 1, 12);
+        for (uint32_t i = 2; i < 11; i += 3) {
+            alone(trace, i + 1, KT_EVENT_SUPERSEDED);
+            alone(trace, i + 2, KT_EVENT_SUPERSEDED);
+        }
+        counts(trace, 0, 0);
+        ktrace_trace_destroy(trace);
+    }
+}
+
+/* Pops of two sides take turns, as they do where lanes are scheduled on their own. */
+static void pops_of_two_sides_interleave(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    at(&s, 0, s.a);    /* 0 */
+    at(&s, 0, s.b);    /* 1 */
+    at(&s, 0, s.pop);  /* 2 */
+    at(&s, 16, s.pop); /* 3: takes a, wrongly, until lane 0 does */
+    at(&s, 0, s.pop);  /* 4 */
+    at(&s, 16, s.pop); /* 5 */
+    struct ktrace_trace *trace = finish(&s);
+    joined(trace, 1, 2);
+    joined(trace, 0, 5);
+    alone(trace, 3, KT_EVENT_SUPERSEDED);
+    alone(trace, 4, KT_EVENT_SUPERSEDED);
+    counts(trace, 0, 0);
+    ktrace_trace_destroy(trace);
+}
+
+/* A branch inside a branch, each side with ranges of its own, and a return out of the inner one. */
+static void divergence_nests(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    at(&s, 0, s.a);    /* 0: all */
+    at(&s, 16, s.b);   /* 1: 16... in a branch */
+    at(&s, 24, s.a);   /* 2: 24... in a branch of that */
+    at(&s, 24, s.pop); /* 3 */
+    at(&s, 24, s.pop); /* 4: return: b ... */
+    at(&s, 24, s.pop); /* 5: ... and a */
+    at(&s, 16, s.mark);
+    at(&s, 16, s.pop); /* 7: of b */
+    at(&s, 0, s.b);    /* 8: the other side */
+    at(&s, 0, s.pop);  /* 9 */
+    at(&s, 0, s.pop);  /* 10: of a */
+    struct ktrace_trace *trace = finish(&s);
+    joined(trace, 0, 10);
+    joined(trace, 1, 7);
+    joined(trace, 2, 3);
+    alone(trace, 4, KT_EVENT_SUPERSEDED);
+    alone(trace, 5, KT_EVENT_SUPERSEDED);
+    joined(trace, 8, 9);
+    counts(trace, 0, 0);
+    tracks_are_sound(trace, trace->waves);
+    ktrace_trace_destroy(trace);
+}
+
+/* A range that two sides leave at different times ends with the last, and then holds what it would have crossed. */
+static void final_ends_decide_the_track(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    at(&s, 0, s.a);
+    at(&s, 16, s.b);
+    at(&s, 0, s.pop);
+    at(&s, 16, s.pop);
+    at(&s, 16, s.pop);
+    struct ktrace_trace *trace = finish(&s);
+    joined(trace, 0, 4);
+    joined(trace, 1, 3);
+    alone(trace, 2, KT_EVENT_SUPERSEDED);
+    counts(trace, 0, 0);
+    assert_int_equal(trace->waves[0].track_count, 0);
+    tracks_are_sound(trace, trace->waves);
+    ktrace_trace_destroy(trace);
+}
+
+static void a_push_in_a_branch_leaves_lane_0s_alone(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    at(&s, 0, s.a);
+    at(&s, 0, s.b);
+    at(&s, 16, s.a);
+    at(&s, 16, s.b);
+    at(&s, 16, s.pop);
+    at(&s, 16, s.pop);
+    at(&s, 0, s.pop);
+    at(&s, 0, s.pop);
+    struct ktrace_trace *trace = finish(&s);
+    joined(trace, 0, 7);
+    joined(trace, 1, 6);
+    joined(trace, 2, 5);
+    joined(trace, 3, 4);
+    assert_int_equal(trace->waves[0].track_count, 0);
+    ktrace_trace_destroy(trace);
+}
+
+/* A pop too many closes nothing, however much was closed before; in a branch, once all that was closed is used up. */
+static void stray_pops_are_unmatched(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    at(&s, 5, s.pop); /* 0 */
+    for (int i = 0; i < 2; i++) {
+        at(&s, 0, s.a); /* 1, 3 */
+        at(&s, 0, s.pop);
+    }
+    at(&s, 0, s.pop); /* 5 */
+    at(&s, 9, s.pop); /* 6: of the second */
+    at(&s, 9, s.pop); /* 7: of the first, by then: 6 is of the second no more */
+    at(&s, 9, s.pop); /* 8 */
+    struct ktrace_trace *trace = finish(&s);
+    alone(trace, 0, KT_EVENT_UNMATCHED);
+    alone(trace, 5, KT_EVENT_UNMATCHED);
+    joined(trace, 1, 6);
+    joined(trace, 3, 7);
+    alone(trace, 8, KT_EVENT_UNMATCHED);
+    counts(trace, 0, 3);
+    ktrace_trace_destroy(trace);
+}
+
+/* No pattern may take time that grows with the square: seconds here, or hours. */
+static void many_pops_by_many_lanes(void **state)
+{
+    (void)state;
+    for (int shape = 0; shape < 4; shape++) {
+        struct scene s = begin_rings(1u << 18, 1u << 17);
+        uint32_t n = 100000;
+        for (uint32_t i = 0; i < n; i++) {
+            at(&s, 0, s.a);
+            if (shape == 1) { /* one after the other, both sides pop */
+                at(&s, 0, s.pop);
+                at(&s, 31, s.pop);
+            } else if (shape == 2) { /* claimed by another lane, its own never comes */
+                at(&s, 31, s.pop);
+            } else if (shape == 3) {
+                at(&s, 0, s.pop);
+            }
+        }
+        for (uint32_t i = 0; shape == 0 && i < n; i++) /* deep, and all is popped three times */
+            at(&s, 31, s.pop);
+        for (uint32_t i = 0; shape == 0 && i < n; i++)
+            at(&s, 0, s.pop);
+        for (uint32_t i = 0; (shape == 0 || shape == 3) && i < n; i++)
+            at(&s, 30, s.pop);
+        struct ktrace_trace *trace = finish(&s);
+        counts(trace, 0, 0);
+        if (shape == 0)
+            joined(trace, 0, 4 * n - 1);
+        if (shape != 3)
+            tracks_are_sound(trace, trace->waves);
+        ktrace_trace_destroy(trace);
+    }
 }
 
 static void ends_without_begins_are_counted(void **state)
@@ -386,14 +682,73 @@ static void the_latest_of_several_lanes_is_taken(void **state)
     ktrace_trace_destroy(trace);
 }
 
-static void inactive_tokens_match_nothing(void **state)
+static void a_stop_of_inactive_tokens_is_none(void **state)
 {
     (void)state;
     struct scene s = begin();
     at(&s, 0, s.t);
     stop(&s, 0, 0, 0);
     struct ktrace_trace *trace = finish(&s);
+    assert_int_equal(trace->event_count, 1);
+    counts(trace, 1, 0);
+    ktrace_trace_destroy(trace);
+}
+
+/* The lane that leads the stop started nothing: the latest that one of the others did, whatever its name. */
+static void a_leader_without_a_token_stops_what_others_started(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    at(&s, 5, s.t);                    /* 0 */
+    at(&s, 9, s.u);                    /* 1 */
+    at(&s, 7, s.t);                    /* 2: lane 7 is not at the stops */
+    stop(&s, 0, 0, 1u << 5 | 1u << 9); /* 3 */
+    stop(&s, 0, 0, 1u << 5 | 1u << 9); /* 4 */
+    stop(&s, 0, 0, 1u << 5 | 1u << 9); /* 5: nothing is left */
+    struct ktrace_trace *trace = finish(&s);
+    joined(trace, 1, 3);
+    joined(trace, 0, 4);
+    alone(trace, 2, KT_EVENT_UNCLOSED);
+    alone(trace, 5, KT_EVENT_UNMATCHED);
     counts(trace, 1, 1);
+    ktrace_trace_destroy(trace);
+}
+
+/* The smallest token is 1, which no inactive one is taken for. */
+static void the_token_of_clock_0(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    s.clock = (1ull << 32) - 100;
+    uint32_t token = at(&s, 0, s.t);
+    assert_int_equal(token, 1);
+    at(&s, 0, s.t);
+    stop(&s, 0, token, ALL);
+    struct ktrace_trace *trace = finish(&s);
+    joined(trace, 0, 2);
+    counts(trace, 1, 0);
+    ktrace_trace_destroy(trace);
+}
+
+/* A next closes like a stop does, also what another lane started, and what it opens is closed like any other. */
+static void nexts_pair_like_stops_and_starts(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    uint32_t token = at(&s, 5, s.u);       /* 0 */
+    token = next(&s, 5, token, ALL << 5);  /* 1, 2 */
+    next(&s, 0, 0, ALL << 5);              /* 3, 4: the leader has no token */
+    next(&s, 0, 0, 0);                     /* 5: the first of its kind */
+    next(&s, 0, token, 1u << 0 | 1u << 5); /* 6, 7: used up: the latest of its name */
+    struct ktrace_trace *trace = finish(&s);
+    assert_int_equal(trace->event_count, 8);
+    joined(trace, 0, 1);
+    joined(trace, 2, 3);
+    joined(trace, 5, 6);
+    alone(trace, 4, KT_EVENT_UNCLOSED);
+    alone(trace, 7, KT_EVENT_UNCLOSED);
+    counts(trace, 2, 0);
+    tracks_are_sound(trace, trace->waves);
     ktrace_trace_destroy(trace);
 }
 
@@ -530,7 +885,7 @@ static void any_events_make_sound_tracks(void **state)
         struct scene s = begin();
         uint32_t tokens[200], token_count = 0, lanes = 1u + (uint32_t)(rand() % 4) * 7;
         for (int i = 0; i < 60 + rand() % 60; i++) {
-            uint32_t lane = (uint32_t)rand() % lanes, pick = (uint32_t)rand() % 8;
+            uint32_t lane = (uint32_t)rand() % lanes, pick = (uint32_t)rand() % 9;
             s.clock -= rand() % 2 ? 100 : 0;
             if (lane && pick > 5)
                 lane = 0;
@@ -542,8 +897,10 @@ static void any_events_make_sound_tracks(void **state)
                 at(&s, lane, s.pop);
             else if (pick < 6)
                 tokens[token_count++] = at(&s, lane, pick == 4 ? s.t : s.u);
+            else if (pick == 6)
+                tokens[token_count++] = next(&s, lane, rand() % 4 ? (uint32_t)s.clock | 1 : 0, (uint32_t)rand() % 4);
             else if (token_count)
-                stop(&s, lane, tokens[(uint32_t)rand() % token_count], (uint32_t)rand());
+                stop(&s, lane, rand() % 4 ? tokens[(uint32_t)rand() % token_count] : 0, (uint32_t)rand());
         }
         struct ktrace_trace *trace = rand() % 2 ? finish(&s) : trace_of(&s);
         uint64_t unclosed = 0, unmatched = 0;
@@ -566,6 +923,17 @@ int main(void)
         cmocka_unit_test(a_pop_prefers_lower_lanes_to_higher),
         cmocka_unit_test(a_pop_after_reconvergence_closes_a_higher_lanes_push),
         cmocka_unit_test(both_sides_of_a_branch_have_ranges),
+        cmocka_unit_test(both_sides_of_a_branch_pop_one_push),
+        cmocka_unit_test(both_sides_of_a_branch_pop_within_a_range),
+        cmocka_unit_test(the_upper_half_returns_early),
+        cmocka_unit_test(the_lower_half_returns_early),
+        cmocka_unit_test(groups_return_one_after_the_other),
+        cmocka_unit_test(pops_of_two_sides_interleave),
+        cmocka_unit_test(divergence_nests),
+        cmocka_unit_test(final_ends_decide_the_track),
+        cmocka_unit_test(a_push_in_a_branch_leaves_lane_0s_alone),
+        cmocka_unit_test(stray_pops_are_unmatched),
+        cmocka_unit_test(many_pops_by_many_lanes),
         cmocka_unit_test(ends_without_begins_are_counted),
         cmocka_unit_test(begins_without_ends_are_unclosed),
         cmocka_unit_test(a_wrapped_ring_has_ends_without_begins),
@@ -574,7 +942,10 @@ int main(void)
         cmocka_unit_test(a_token_of_another_wave_closes_nothing),
         cmocka_unit_test(a_used_up_token_stands_for_the_latest_of_its_name),
         cmocka_unit_test(the_latest_of_several_lanes_is_taken),
-        cmocka_unit_test(inactive_tokens_match_nothing),
+        cmocka_unit_test(a_stop_of_inactive_tokens_is_none),
+        cmocka_unit_test(a_leader_without_a_token_stops_what_others_started),
+        cmocka_unit_test(the_token_of_clock_0),
+        cmocka_unit_test(nexts_pair_like_stops_and_starts),
         cmocka_unit_test(tokens_survive_a_clock_wrap),
         cmocka_unit_test(waves_are_independent),
         cmocka_unit_test(overlapping_token_ranges_take_the_first_free_track),
