@@ -222,8 +222,8 @@ static char *explain(const struct ktrace_capture *capture, const struct kt_usage
         snprintf(text, sizeof text,
                  "nothing was recorded: no kernel with KTRACE_KERNEL ran since the capture began, or was last read");
     else if (usage->headers_missing)
-        snprintf(text, sizeof text, "%llu waves started but left no header",
-                 (unsigned long long)usage->headers_missing);
+        snprintf(text, sizeof text, "%llu wave%s started but left no header",
+                 (unsigned long long)usage->headers_missing, usage->headers_missing == 1 ? "" : "s");
     return strdup(text);
 }
 

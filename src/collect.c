@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "error.h"
 #include "modules.h"
 
@@ -125,6 +126,12 @@ static int lanes_used(const struct collection *work, const struct ktrace_wave_he
     return 0;
 }
 
+/* A peek can meet a wave that is writing its header. Otherwise a bad header is an error, of kt_check_snapshot. */
+static int is_there(const struct collection *work, const struct ktrace_wave_header *header, uint64_t region)
+{
+    return header->magic == KTRACE_WAVE_MAGIC && (!work->peek || kt_check_header(header, region) == KTRACE_OK);
+}
+
 static int copy_headers(struct collection *work)
 {
     struct kt_snapshot *snapshot = work->snapshot;
@@ -137,7 +144,7 @@ static int copy_headers(struct collection *work)
                                                    regions, work->peek);
     if (status < 0) return status;
     for (uint64_t region = 0; region < regions; region++) {
-        if (snapshot->waves[region].magic != KTRACE_WAVE_MAGIC) continue;
+        if (!is_there(work, &snapshot->waves[region], region)) continue;
         snapshot->waves[snapshot->wave_count] = snapshot->waves[region];
         work->sources[snapshot->wave_count++].region = region;
     }

@@ -212,7 +212,7 @@ static int claim(struct fake_wave *wave, uint32_t partition)
     return 0;
 }
 
-static struct ktrace_wave_header *header_of(const struct fake_wave *wave)
+struct ktrace_wave_header *fake_header(const struct fake_wave *wave)
 {
     return (struct ktrace_wave_header *)(uintptr_t)wave->control.headers + wave->region;
 }
@@ -230,7 +230,7 @@ void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_
     if (!claim(wave, partition)) return;
     wave->records = 1;
     for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) wave->count_bytes[lane] = KTRACE_SLOT_BYTES;
-    struct ktrace_wave_header *header = header_of(wave);
+    struct ktrace_wave_header *header = fake_header(wave);
     header->magic = KTRACE_WAVE_MAGIC;
     header->version = KTRACE_WIRE_VERSION;
     header->arch = KTRACE_ARCH_NVIDIA;
@@ -276,7 +276,7 @@ void fake_event_payload(struct fake_wave *wave, uint32_t lane, uint16_t site, ui
 void fake_wave_end(struct fake_wave *wave, uint64_t clock)
 {
     if (!wave->records) return;
-    struct ktrace_wave_header *header = header_of(wave);
+    struct ktrace_wave_header *header = fake_header(wave);
     for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) header->final_count_bytes[lane] = wave->count_bytes[lane];
     header->end_clock_ticks = clock;
     header->end_wall_ns = (clock / 2) & ~(uint64_t)31;

@@ -40,6 +40,8 @@ struct fake_wave {
 /* A wave of 32 lanes of a grid of `grid` workgroups of one wave starts at `clock`. */
 void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_t kernel, uint32_t workgroup,
                      uint32_t grid, uint64_t grid_id, uint64_t clock);
+/* What the wave has written of its header, for tests that spoil it. */
+struct ktrace_wave_header *fake_header(const struct fake_wave *wave);
 void fake_event(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t clock);
 void fake_event_payload(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t clock, uint64_t payload);
 void fake_wave_end(struct fake_wave *wave, uint64_t clock);

@@ -378,6 +378,37 @@ static void test_peek_leaves_everything(void **state)
     ktrace_capture_destroy(capture);
 }
 
+/* A wave that is writing its header: a peek leaves it out and says so; where nothing runs any more it is an error. */
+static void test_peek_meets_half_a_header(void **state)
+{
+    struct fixture *f = *state;
+    struct ktrace_capture *capture = begin(f, NULL);
+    run_wave(f, 0, 3, 1, 1);
+    struct fake_wave wave;
+    struct ktrace_trace *trace = NULL;
+    fake_wave_begin(&wave, &f->module, f->kernel, 1, 3, 1, 5000);
+    const struct ktrace_wave_header whole = *fake_header(&wave);
+    /* 16 bytes at a time, as the device stores it, with the first of them last or first */
+    for (size_t written = 0; written <= 128; written += 16)
+        for (int backward = 0; backward < 2; backward++) {
+            unsigned char *bytes = (unsigned char *)fake_header(&wave);
+            memset(bytes, 0, sizeof whole);
+            const size_t offset = backward ? 128 - written : 0;
+            memcpy(bytes + offset, (const unsigned char *)&whole + offset, written);
+            if (ktrace_capture_peek(&trace, capture) < 0) fail_msg("peek: %s", ktrace_last_error());
+            const struct ktrace_trace_info info = info_of(trace);
+            assert_true(info.waves == 1 || (info.waves == 2 && written >= 64));
+            if (info.waves == 1)
+                assert_non_null(strstr(ktrace_trace_warning(trace), "1 wave started but left no header"));
+            ktrace_trace_destroy(trace);
+        }
+    fake_wave_end(&wave, 5100);
+    fake_header(&wave)->grid[1] = 0;
+    assert_int_equal(ktrace_capture_read(&trace, capture), KTRACE_ERROR_FORMAT);
+    assert_non_null(strstr(ktrace_last_error(), "dimension 1 is zero"));
+    ktrace_capture_destroy(capture);
+}
+
 /* Two modules whose sites have the same offsets and other names; one is unloaded before the read. */
 static void test_modules_apart(void **state)
 {
@@ -460,6 +491,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ring_overflow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_payloads_survive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_peek_leaves_everything, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_peek_meets_half_a_header, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_modules_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reads_what_was_used, set_up, tear_down),
         cmocka_unit_test(test_layout_holds_its_promise),
