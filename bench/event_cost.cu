@@ -28,7 +28,8 @@
         } \
     } while (0)
 
-namespace {
+namespace
+{
 
 constexpr uint32_t window_bytes = 4096; /* of the other forms' buffers, a warp: what ours has by default */
 
@@ -49,34 +50,46 @@ struct Values {
 
 __device__ __forceinline__ void pin(Values &v)
 {
-    asm volatile("" : "+f"(v.a[0]), "+f"(v.a[1]), "+f"(v.a[2]), "+f"(v.a[3]), "+f"(v.a[4]), "+f"(v.a[5]), "+f"(v.a[6]),
-                      "+f"(v.a[7]));
+    asm volatile(""
+                 : "+f"(v.a[0]), "+f"(v.a[1]), "+f"(v.a[2]), "+f"(v.a[3]), "+f"(v.a[4]), "+f"(v.a[5]), "+f"(v.a[6]),
+                   "+f"(v.a[7]));
 }
 
-template <bool Chain> __device__ __forceinline__ void work(Values &v, float x)
+template <bool Chain>
+__device__ __forceinline__ void work(Values &v, float x)
 {
     if constexpr (Chain) {
 #pragma unroll
-        for (int i = 0; i < 32; i++) v.a[0] = fmaf(v.a[0], x, 1.0f);
+        for (int i = 0; i < 32; i++)
+            v.a[0] = fmaf(v.a[0], x, 1.0f);
     } else {
 #pragma unroll
         for (int i = 0; i < 8; i++)
 #pragma unroll
-            for (int j = 0; j < 8; j++) v.a[j] = fmaf(v.a[j], x, 1.0f);
+            for (int j = 0; j < 8; j++)
+                v.a[j] = fmaf(v.a[j], x, 1.0f);
     }
 }
 
-__device__ __forceinline__ uint32_t lane() { return threadIdx.x & 31; }
-__device__ __forceinline__ uint32_t warp() { return (blockIdx.x * blockDim.x + threadIdx.x) >> 5; }
+__device__ __forceinline__ uint32_t lane()
+{
+    return threadIdx.x & 31;
+}
+__device__ __forceinline__ uint32_t warp()
+{
+    return (blockIdx.x * blockDim.x + threadIdx.x) >> 5;
+}
 
 /* EVENT(n) is expanded four times; SETUP once, first in the kernel. */
 #define COST_KERNEL(name, SETUP, EVENT) \
-    template <bool Chain> __global__ void __launch_bounds__(256) name(Arguments arguments) \
+    template <bool Chain> \
+    __global__ void __launch_bounds__(256) name(Arguments arguments) \
     { \
         SETUP; \
         const float x = arguments.x; \
         Values v; \
-        for (int i = 0; i < 8; i++) v.a[i] = x + (float)i + (float)lane(); \
+        for (int i = 0; i < 8; i++) \
+            v.a[i] = x + (float)i + (float)lane(); \
         const uint64_t start = clock64(); \
         _Pragma("unroll 1") for (int i = 0; i < arguments.iterations; i++) \
         { \
@@ -99,9 +112,11 @@ __device__ __forceinline__ uint32_t warp() { return (blockIdx.x * blockDim.x + t
         } \
         const uint64_t stop = clock64(); \
         float sum = 0; \
-        for (int i = 0; i < 8; i++) sum += v.a[i]; \
+        for (int i = 0; i < 8; i++) \
+            sum += v.a[i]; \
         arguments.out[blockIdx.x * blockDim.x + threadIdx.x] = sum; \
-        if (lane() == 0) arguments.elapsed[warp()] = stop - start; \
+        if (lane() == 0) \
+            arguments.elapsed[warp()] = stop - start; \
     }
 
 /* ---- Ours, through the header ------------------------------------------------------------------------------------ */
@@ -137,7 +152,8 @@ COST_KERNEL(clock_only, , CLOCK)
 #define WINDOW_SETUP \
     uint64_t pointer = (uint64_t)arguments.memory + (uint64_t)warp() * window_bytes; \
     const bool first = lane() == 0
-#define WINDOW_NEXT(bytes) pointer = (pointer & ~(uint64_t)(window_bytes - 1)) | ((pointer + (bytes)) & (window_bytes - 1))
+#define WINDOW_NEXT(bytes) \
+    pointer = (pointer & ~(uint64_t)(window_bytes - 1)) | ((pointer + (bytes)) & (window_bytes - 1))
 #define UNBOUNDED_SETUP \
     uint64_t pointer = (uint64_t)arguments.memory + (uint64_t)warp() * arguments.unbounded_bytes; \
     const bool first = lane() == 0
@@ -147,7 +163,8 @@ COST_KERNEL(clock_only, , CLOCK)
 #define FLASHINFER_STORE(n) \
     uint32_t t##n; \
     asm volatile("mov.u32 %0, %%globaltimer_lo;" : "=r"(t##n)); \
-    if (first) asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(pointer), "r"(n), "r"(t##n) : "memory")
+    if (first) \
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(pointer), "r"(n), "r"(t##n) : "memory")
 #define FLASHINFER(n) \
     FLASHINFER_STORE(n); \
     WINDOW_NEXT(8); \
@@ -193,7 +210,8 @@ COST_KERNEL(proton, PROTON_SETUP, PROTON)
 #define LANE0(n) \
     uint32_t t##n; \
     asm volatile("mov.u32 %0, %%clock;" : "=r"(t##n)); \
-    if (first) asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(pointer), "r"(t##n), "r"(n) : "memory"); \
+    if (first) \
+        asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(pointer), "r"(t##n), "r"(n) : "memory"); \
     WINDOW_NEXT(8)
 COST_KERNEL(lane0, WINDOW_SETUP, LANE0)
 
@@ -226,7 +244,8 @@ __global__ void __launch_bounds__(256) wave_start(uint64_t *start_cycles, uint64
         start_cycles[warp()] = inside - before;
         inside = clock64();
     }
-    if (lane() == 0) end_cycles[warp()] = clock64() - inside;
+    if (lane() == 0)
+        end_cycles[warp()] = clock64() - inside;
 }
 
 /* ---- Running ------------------------------------------------------------------------------------------------------ */
@@ -241,7 +260,10 @@ struct Form {
     void (*ilp)(Arguments);
 };
 
-#define FORM(label, mode, events, kernel) {label, mode, events, kernel<true>, kernel<false>}
+#define FORM(label, mode, events, kernel) \
+    { \
+        label, mode, events, kernel<true>, kernel<false> \
+    }
 const Form forms[] = {
     FORM("no events", Mode::untraced, 1, none),
     FORM("**ktrace mark**", Mode::traced, 1, ours_mark),
@@ -288,7 +310,8 @@ Sample run_once(const Form &form, const Shape &shape, bool chain, int blocks)
     std::vector<uint64_t> elapsed((size_t)blocks * shape.threads / 32);
     CHECK(cudaMemcpy(elapsed.data(), arguments.elapsed, elapsed.size() * 8, cudaMemcpyDeviceToHost));
     double sum = 0;
-    for (uint64_t cycles : elapsed) sum += (double)cycles;
+    for (uint64_t cycles : elapsed)
+        sum += (double)cycles;
     return {sum / (double)elapsed.size() / shape.iterations / 4, milliseconds};
 }
 
@@ -300,16 +323,19 @@ void fail_ktrace(const char *what)
 
 ktrace_capture *open_capture(Mode mode)
 {
-    if (mode == Mode::untraced) return nullptr;
+    if (mode == Mode::untraced)
+        return nullptr;
     ktrace_filter nobody = KTRACE_FILTER_INIT;
     nobody.block_first[0] = 0x7FFFFFFFu;
     ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
     options.name = "event_cost";
     options.buffer_bytes = (uint64_t)160 << 20;
     options.keep_last = 1;
-    if (mode == Mode::filtered) options.filter = &nobody;
+    if (mode == Mode::filtered)
+        options.filter = &nobody;
     ktrace_capture *capture = nullptr;
-    if (ktrace_capture_begin(&capture, &options) < 0) fail_ktrace("begin");
+    if (ktrace_capture_begin(&capture, &options) < 0)
+        fail_ktrace("begin");
     return capture;
 }
 
@@ -337,12 +363,15 @@ std::vector<Figures> measure(int sms, int rounds)
                 for (int f = 0; f < form_count; f++) {
                     ktrace_capture *capture = open_capture(forms[f].mode);
                     const Sample warm = run_once(forms[f], shapes[s], !ilp, blocks);
-                    if (capture && ktrace_capture_clear(capture) < 0) fail_ktrace("clear");
+                    if (capture && ktrace_capture_clear(capture) < 0)
+                        fail_ktrace("clear");
                     const Sample sample = run_once(forms[f], shapes[s], !ilp, blocks);
                     (void)warm;
                     ktrace_capture_destroy(capture);
-                    if (f == 0) base = sample;
-                    if (round < 0) continue;
+                    if (f == 0)
+                        base = sample;
+                    if (round < 0)
+                        continue;
                     extra[f].push_back(sample.cycles_per_event - base.cycles_per_event);
                     ratio[f].push_back(sample.milliseconds / base.milliseconds);
                 }
@@ -364,8 +393,9 @@ int registers_of(void (*kernel)(Arguments))
 
 void print_events(const std::vector<Figures> &figures)
 {
-    printf("Extra cycles an event (a range or token: for its two events); at 64 warps an SM the whole kernel's time over\n"
-           "that of the loop without events. Registers are of the chain kernel.\n\n");
+    printf(
+        "Extra cycles an event (a range or token: for its two events); at 64 warps an SM the whole kernel's time over\n"
+        "that of the loop without events. Registers are of the chain kernel.\n\n");
     printf("| form | 1 warp chain / ILP | 8 warps an SM chain / ILP | 64 warps an SM chain / ILP | registers |\n");
     printf("|---|---|---|---|---|\n");
     for (int f = 0; f < form_count; f++) {
@@ -415,7 +445,8 @@ int main(int argc, char **argv)
 {
     int rounds = 9;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) rounds = atoi(argv[++i]);
+        if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
+            rounds = atoi(argv[++i]);
         else {
             fprintf(stderr, "usage: event_cost [--rounds N]\n");
             return 2;

@@ -13,7 +13,8 @@
 
 #include "../examples/gemm_problem.cuh"
 
-namespace {
+namespace
+{
 
 constexpr int launches = 8; /* a batch */
 
@@ -51,14 +52,17 @@ double recorded_batch_ms(gemm_problem &problem, gemm_trace trace)
     options.events_per_wave = gemm::slots_per_wave(problem.k);
     options.events_per_lane = 1;
     options.buffer_bytes = (uint64_t)2 << 30;
-    if (ktrace_capture_begin(&capture, &options) < 0) fail("begin: %s", ktrace_last_error());
+    if (ktrace_capture_begin(&capture, &options) < 0)
+        fail("begin: %s", ktrace_last_error());
     const double ms = batch_ms(problem, trace);
-    if (ktrace_capture_end(&snapshot, capture) < 0) fail("end: %s", ktrace_last_error());
+    if (ktrace_capture_end(&snapshot, capture) < 0)
+        fail("end: %s", ktrace_last_error());
     struct ktrace_trace_info info;
     info.struct_size = sizeof info;
     ktrace_trace_info(&info, snapshot);
     const uint64_t waves = (uint64_t)(launches + 1) * (problem.m / 128) * (problem.n / 128) * 4;
-    if (info.waves != waves) fail("%llu waves recorded of %llu", (unsigned long long)info.waves, (unsigned long long)waves);
+    if (info.waves != waves)
+        fail("%llu waves recorded of %llu", (unsigned long long)info.waves, (unsigned long long)waves);
     ktrace_trace_destroy(snapshot);
     return ms;
 }
@@ -70,7 +74,8 @@ double median(std::vector<double> values)
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-template <gemm_trace Trace> void print_attributes(const char *name)
+template <gemm_trace Trace>
+void print_attributes(const char *name)
 {
     cudaFuncAttributes attributes;
     CHECK_CUDA(cudaFuncGetAttributes(&attributes, gemm_kernel<Trace>));
@@ -99,7 +104,8 @@ void measure(int k, int rounds)
     }
     problem.check();
 
-    printf("FP16 GEMM 4096 x 4096 x %d, 1024 workgroups of 4 waves, %d K iterations; median of %d rounds of %d launches.\n\n",
+    printf("FP16 GEMM 4096 x 4096 x %d, 1024 workgroups of 4 waves, %d K iterations; median of %d rounds of %d "
+           "launches.\n\n",
            k, k / (gemm::block_k * gemm::tiles_an_iteration), rounds, launches);
     printf("| form | time a launch, us | TFLOP/s | over untraced, paired | quartiles |\n|---|---|---|---|---|\n");
     for (int f = 0; f < form_count; f++) {
@@ -118,8 +124,10 @@ int main(int argc, char **argv)
 {
     int rounds = 31;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) rounds = atoi(argv[++i]);
-        else fail("usage: gemm_cost [--rounds N]");
+        if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
+            rounds = atoi(argv[++i]);
+        else
+            fail("usage: gemm_cost [--rounds N]");
     }
     char *no_options[] = {argv[0], nullptr};
     example_start("gemm_cost", 1, no_options);

@@ -249,7 +249,8 @@ __global__ void __launch_bounds__(gemm::threads) gemm_kernel(float *c, const hal
 template <gemm_trace Trace>
 cudaError_t gemm_launch(float *c, const half *a, const half *b, int m, int n, int k, cudaStream_t stream = 0)
 {
-    if (m <= 0 || n <= 0 || k <= 0 || m % gemm::block_m || n % gemm::block_n || k % (gemm::block_k * gemm::tiles_an_iteration))
+    if (m <= 0 || n <= 0 || k <= 0 || m % gemm::block_m || n % gemm::block_n ||
+        k % (gemm::block_k * gemm::tiles_an_iteration))
         return cudaErrorInvalidValue;
     cudaError_t status =
         cudaFuncSetAttribute(gemm_kernel<Trace>, cudaFuncAttributeMaxDynamicSharedMemorySize, gemm::shared_bytes);

@@ -25,10 +25,11 @@ static int find_control(uint64_t *control, struct kt_arming *arming, const struc
     void *address = NULL;
     const int error = entry->registration->symbol_address(&address, entry->registration->symbol);
     if (error != 0)
-        return kt_fail(KTRACE_ERROR_DEVICE,
-                       "%s: the CUDA runtime cannot load this object's kernels on the current device (error %d); was it "
-                       "compiled for this architecture?",
-                       entry->registration->file, error);
+        return kt_fail(
+            KTRACE_ERROR_DEVICE,
+            "%s: the CUDA runtime cannot load this object's kernels on the current device (error %d); was it "
+            "compiled for this architecture?",
+            entry->registration->file, error);
     *control = (uint64_t)(uintptr_t)address;
     return KTRACE_OK;
 }
@@ -36,7 +37,8 @@ static int find_control(uint64_t *control, struct kt_arming *arming, const struc
 static int is_armed(const struct kt_arming *arming, const struct kt_registry_entry *entry)
 {
     for (uint32_t i = 0; i < arming->count; i++)
-        if (arming->modules[i].entry == entry) return 1;
+        if (arming->modules[i].entry == entry)
+            return 1;
     return 0;
 }
 
@@ -44,7 +46,8 @@ static int is_armed(const struct kt_arming *arming, const struct kt_registry_ent
 static int shares_control(const struct kt_arming *arming, uint64_t control)
 {
     for (uint32_t i = 0; i < arming->count; i++)
-        if (arming->modules[i].entry && arming->modules[i].control == control) return 1;
+        if (arming->modules[i].entry && arming->modules[i].control == control)
+            return 1;
     return 0;
 }
 
@@ -52,14 +55,18 @@ int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entr
 {
     uint64_t control = 0;
     int status = find_control(&control, arming, entry);
-    if (status < 0) return status;
-    if (shares_control(arming, control)) return KTRACE_OK;
+    if (status < 0)
+        return status;
+    if (shares_control(arming, control))
+        return KTRACE_OK;
     struct kt_armed_module *modules = realloc(arming->modules, (arming->count + 1) * sizeof *modules);
-    if (modules == NULL) return kt_fail_memory((arming->count + 1) * sizeof *modules);
+    if (modules == NULL)
+        return kt_fail_memory((arming->count + 1) * sizeof *modules);
     arming->modules = modules;
     struct kt_armed_module armed = {.control = control, .entry = entry};
     status = kt_module_read(&armed.module, arming->backend, control, arming->count + 1);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     status = write_control(arming, &armed, arming->control.mode);
     if (status < 0) {
         kt_module_free(&armed.module);
@@ -72,10 +79,13 @@ int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entr
 int kt_arming_update(struct kt_arming *arming)
 {
     for (const struct kt_registry_entry *entry = kt_registry_first(); entry; entry = entry->next) {
-        if (is_armed(arming, entry)) continue;
+        if (is_armed(arming, entry))
+            continue;
         const int status = kt_arming_add(arming, entry);
-        if (status == KTRACE_ERROR_MEMORY) return status;
-        if (status < 0) snprintf(arming->problem, sizeof arming->problem, "%s", ktrace_last_error());
+        if (status == KTRACE_ERROR_MEMORY)
+            return status;
+        if (status < 0)
+            snprintf(arming->problem, sizeof arming->problem, "%s", ktrace_last_error());
     }
     return KTRACE_OK;
 }
@@ -84,8 +94,10 @@ void kt_arming_remove(struct kt_arming *arming, const struct kt_registry_entry *
 {
     for (uint32_t i = 0; i < arming->count; i++) {
         struct kt_armed_module *armed = &arming->modules[i];
-        if (armed->entry != entry) continue;
-        if (!unloaded) write_control(arming, armed, KTRACE_MODE_DORMANT);
+        if (armed->entry != entry)
+            continue;
+        if (!unloaded)
+            write_control(arming, armed, KTRACE_MODE_DORMANT);
         armed->entry = NULL;
     }
 }
@@ -94,16 +106,19 @@ int kt_arming_disarm(struct kt_arming *arming)
 {
     int first_status = KTRACE_OK;
     for (uint32_t i = 0; i < arming->count; i++) {
-        if (arming->modules[i].entry == NULL) continue;
+        if (arming->modules[i].entry == NULL)
+            continue;
         const int status = write_control(arming, &arming->modules[i], KTRACE_MODE_DORMANT);
-        if (first_status == KTRACE_OK) first_status = status;
+        if (first_status == KTRACE_OK)
+            first_status = status;
     }
     return first_status;
 }
 
 void kt_arming_free(struct kt_arming *arming)
 {
-    for (uint32_t i = 0; i < arming->count; i++) kt_module_free(&arming->modules[i].module);
+    for (uint32_t i = 0; i < arming->count; i++)
+        kt_module_free(&arming->modules[i].module);
     free(arming->modules);
     arming->modules = NULL;
     arming->count = 0;

@@ -6,8 +6,8 @@
 #include "registry.h"
 
 struct kt_armed_module {
-    uint64_t control;                       /* device address */
-    const struct kt_registry_entry *entry;  /* NULL once it was removed: its sites stay, its memory is not touched */
+    uint64_t control;                      /* device address */
+    const struct kt_registry_entry *entry; /* NULL once it was removed: its sites stay, its memory is not touched */
     struct kt_module module;
 };
 

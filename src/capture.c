@@ -39,7 +39,8 @@ static int read_options(struct ktrace_capture_options *out, const struct ktrace_
 {
     const struct ktrace_capture_options defaults = KTRACE_CAPTURE_OPTIONS_INIT;
     *out = defaults;
-    if (given == NULL) return KTRACE_OK;
+    if (given == NULL)
+        return KTRACE_OK;
     if (given->struct_size < sizeof given->struct_size + sizeof given->name)
         return kt_fail(KTRACE_ERROR_ARGUMENT,
                        "ktrace_capture_options.struct_size is %zu: start from KTRACE_CAPTURE_OPTIONS_INIT",
@@ -75,7 +76,8 @@ static int check_filter(const struct ktrace_filter *filter)
 static void take_anchor(struct ktrace_capture *capture)
 {
     struct kt_host_anchor anchor;
-    if (capture->backend->ops->host_anchor(&anchor, capture->backend) < 0) return; /* a trace without is still right */
+    if (capture->backend->ops->host_anchor(&anchor, capture->backend) < 0)
+        return;                                 /* a trace without is still right */
     if (capture->anchor_count == MAX_ANCHORS) { /* keep the first; time between is covered by its neighbours */
         memmove(&capture->anchors[1], &capture->anchors[2], (MAX_ANCHORS - 2) * sizeof capture->anchors[0]);
         capture->anchor_count--;
@@ -128,7 +130,8 @@ static void free_capture(struct ktrace_capture *capture)
 static int set_up(struct ktrace_capture *capture, const struct ktrace_capture_options *options)
 {
     capture->name = strdup(options->name && options->name[0] ? options->name : "ktrace");
-    if (capture->name == NULL) return kt_fail_memory(strlen(options->name) + 1);
+    if (capture->name == NULL)
+        return kt_fail_memory(strlen(options->name) + 1);
     capture->keep_last = options->keep_last;
     capture->arming.backend = capture->backend;
     capture->listener.added = module_added;
@@ -138,10 +141,14 @@ static int set_up(struct ktrace_capture *capture, const struct ktrace_capture_op
     int status = options->filter ? check_filter(options->filter) : KTRACE_OK;
     if (status == KTRACE_OK)
         status = kt_layout_make(&layout, options->buffer_bytes, options->events_per_wave, options->events_per_lane);
-    if (status == KTRACE_OK) status = capture->backend->ops->synchronize(capture->backend);
-    if (status == KTRACE_OK) status = capture->backend->ops->facts(&capture->facts, capture->backend);
-    if (status == KTRACE_OK) status = kt_buffer_make(&capture->buffer, capture->backend, &layout);
-    if (status < 0) return status;
+    if (status == KTRACE_OK)
+        status = capture->backend->ops->synchronize(capture->backend);
+    if (status == KTRACE_OK)
+        status = capture->backend->ops->facts(&capture->facts, capture->backend);
+    if (status == KTRACE_OK)
+        status = kt_buffer_make(&capture->buffer, capture->backend, &layout);
+    if (status < 0)
+        return status;
     take_anchor(capture);
     fill_control(capture, options->filter);
     return kt_arming_update(&capture->arming);
@@ -151,7 +158,8 @@ static int set_up(struct ktrace_capture *capture, const struct ktrace_capture_op
 
 static int overflowed(const struct ktrace_capture *capture, const struct kt_usage *usage)
 {
-    if (usage->waves_dropped) return 1;
+    if (usage->waves_dropped)
+        return 1;
     return !capture->keep_last && (usage->most_main_slots > capture->buffer.layout.main_ring_slots ||
                                    usage->most_lane_slots > capture->buffer.layout.lane_ring_slots);
 }
@@ -163,7 +171,8 @@ __attribute__((format(printf, 3, 4))) static void put(char **end, const char *li
     va_start(arguments, format);
     const int length = vsnprintf(*end, (size_t)(limit - *end), format, arguments);
     va_end(arguments);
-    if (length > 0) *end += length < limit - *end ? length : limit - *end - 1;
+    if (length > 0)
+        *end += length < limit - *end ? length : limit - *end - 1;
 }
 
 /* Names the options under which what was recorded would have fitted. */
@@ -215,9 +224,10 @@ static char *explain(const struct ktrace_capture *capture, const struct kt_usage
     else if (usage->waves_recorded == 0 && capture->arming.count == 0 && capture->arming.problem[0])
         snprintf(text, sizeof text, "nothing was recorded: %s", capture->arming.problem);
     else if (usage->waves_recorded == 0 && capture->arming.count == 0)
-        snprintf(text, sizeof text,
-                 "nothing was recorded: no annotated module is known (compile kernels with KTRACE_ENABLE=1; hand modules "
-                 "loaded through the driver API to ktrace_attach_cuda_module)");
+        snprintf(
+            text, sizeof text,
+            "nothing was recorded: no annotated module is known (compile kernels with KTRACE_ENABLE=1; hand modules "
+            "loaded through the driver API to ktrace_attach_cuda_module)");
     else if (usage->waves_recorded == 0)
         snprintf(text, sizeof text,
                  "nothing was recorded: no kernel with KTRACE_KERNEL ran since the capture began, or was last read");
@@ -261,18 +271,23 @@ static int complete(struct kt_snapshot *snapshot, const struct ktrace_capture *c
 static int take_snapshot(struct kt_snapshot **out, struct ktrace_capture *capture, int peek)
 {
     int status = peek ? KTRACE_OK : capture->backend->ops->synchronize(capture->backend);
-    if (status < 0) return status;
-    if (!peek) take_anchor(capture);
+    if (status < 0)
+        return status;
+    if (!peek)
+        take_anchor(capture);
     struct kt_usage usage = {0};
     struct kt_snapshot *snapshot = NULL;
     status = kt_collect(&snapshot, &usage, capture->backend, &capture->buffer, &capture->arming, peek);
-    if (status == KTRACE_OK) status = complete(snapshot, capture, &usage, peek);
-    if (status == KTRACE_OK && !peek && overflowed(capture, &usage)) status = fail_overflow(capture, &usage);
+    if (status == KTRACE_OK)
+        status = complete(snapshot, capture, &usage, peek);
+    if (status == KTRACE_OK && !peek && overflowed(capture, &usage))
+        status = fail_overflow(capture, &usage);
     if (!peek) { /* on failure, too, so that the next read is right; the first sentence stays */
         char sentence[1024];
         snprintf(sentence, sizeof sentence, "%s", ktrace_last_error());
         int cleared = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
-        if (cleared == KTRACE_OK) cleared = kt_arming_update(&capture->arming);
+        if (cleared == KTRACE_OK)
+            cleared = kt_arming_update(&capture->arming);
         if (status < 0)
             status = kt_fail(status, "%s", sentence);
         else
@@ -290,8 +305,10 @@ static int take_snapshot(struct kt_snapshot **out, struct ktrace_capture *captur
 
 static int check_open(const struct ktrace_capture *capture, const char *call)
 {
-    if (capture == NULL) return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: the capture is NULL", call);
-    if (capture != open_capture) return kt_fail(KTRACE_ERROR_STATE, "%s: this capture has ended", call);
+    if (capture == NULL)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: the capture is NULL", call);
+    if (capture != open_capture)
+        return kt_fail(KTRACE_ERROR_STATE, "%s: this capture has ended", call);
     return KTRACE_OK;
 }
 
@@ -326,7 +343,8 @@ static int begin(struct ktrace_capture **out, struct kt_backend *backend, const 
     if (status == KTRACE_OK && open_capture)
         status = kt_fail(KTRACE_ERROR_STATE, "a capture (\"%s\") is open already: captures do not nest; end it first",
                          open_capture->name);
-    if (status == KTRACE_OK && backend == NULL) status = kt_backend_open_cuda(&backend);
+    if (status == KTRACE_OK && backend == NULL)
+        status = kt_backend_open_cuda(&backend);
     if (status == KTRACE_OK)
         status = begin_locked(out, backend, &options);
     else if (backend)
@@ -351,21 +369,27 @@ int ktrace_capture_clear(struct ktrace_capture *capture)
     kt_registry_lock();
     int status = check_open(capture, "ktrace_capture_clear");
     struct kt_usage usage = {0};
-    if (status == KTRACE_OK) status = capture->backend->ops->synchronize(capture->backend);
-    if (status == KTRACE_OK) status = kt_buffer_usage(&usage, capture->backend, &capture->buffer, 0);
-    if (status == KTRACE_OK) status = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
-    if (status == KTRACE_OK) status = kt_arming_update(&capture->arming);
+    if (status == KTRACE_OK)
+        status = capture->backend->ops->synchronize(capture->backend);
+    if (status == KTRACE_OK)
+        status = kt_buffer_usage(&usage, capture->backend, &capture->buffer, 0);
+    if (status == KTRACE_OK)
+        status = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
+    if (status == KTRACE_OK)
+        status = kt_arming_update(&capture->arming);
     kt_registry_unlock();
     return status;
 }
 
 static int take(struct ktrace_trace **out, struct ktrace_capture *capture, int peek, const char *call)
 {
-    if (out == NULL) return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: `out` is NULL", call);
+    if (out == NULL)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: `out` is NULL", call);
     struct kt_snapshot *snapshot = NULL;
     kt_registry_lock();
     int status = check_open(capture, call);
-    if (status == KTRACE_OK) status = take_snapshot(&snapshot, capture, peek);
+    if (status == KTRACE_OK)
+        status = take_snapshot(&snapshot, capture, peek);
     kt_registry_unlock();
     return status < 0 ? status : kt_trace_from_snapshot(out, snapshot);
 }
@@ -396,7 +420,8 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
     }
     /* A kernel that still runs writes to the buffer: without a synchronization it is not freed under it. Freeing waits. */
     const int disarmed = kt_arming_disarm(&capture->arming);
-    if (status == KTRACE_OK) status = disarmed;
+    if (status == KTRACE_OK)
+        status = disarmed;
     kt_registry_listen(NULL);
     open_capture = NULL;
     __atomic_store_n(&active, 0, __ATOMIC_RELAXED);
@@ -411,5 +436,6 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
 
 void ktrace_capture_destroy(struct ktrace_capture *capture)
 {
-    if (capture) ktrace_capture_end(NULL, capture);
+    if (capture)
+        ktrace_capture_end(NULL, capture);
 }

@@ -19,9 +19,12 @@ int kt_buffer_make(struct kt_buffer *out, struct kt_backend *backend, const stru
     const uint64_t worst = alignment > lane_alignment ? alignment : lane_alignment;
     const uint64_t bytes = layout->total_bytes + worst;
     int status = backend->ops->allocate(&buffer.allocation, backend, bytes);
-    if (status == KTRACE_OK) status = backend->ops->allocate(&buffer.counters, backend, sizeof(struct ktrace_counters));
-    if (status == KTRACE_OK) status = backend->ops->clear(backend, buffer.allocation, bytes);
-    if (status == KTRACE_OK) status = backend->ops->clear(backend, buffer.counters, sizeof(struct ktrace_counters));
+    if (status == KTRACE_OK)
+        status = backend->ops->allocate(&buffer.counters, backend, sizeof(struct ktrace_counters));
+    if (status == KTRACE_OK)
+        status = backend->ops->clear(backend, buffer.allocation, bytes);
+    if (status == KTRACE_OK)
+        status = backend->ops->clear(backend, buffer.counters, sizeof(struct ktrace_counters));
     if (status < 0) {
         kt_buffer_free(&buffer, backend);
         return status;
@@ -36,29 +39,34 @@ int kt_buffer_make(struct kt_buffer *out, struct kt_backend *backend, const stru
 
 void kt_buffer_free(struct kt_buffer *buffer, struct kt_backend *backend)
 {
-    if (buffer->allocation) backend->ops->release(backend, buffer->allocation);
-    if (buffer->counters) backend->ops->release(backend, buffer->counters);
+    if (buffer->allocation)
+        backend->ops->release(backend, buffer->allocation);
+    if (buffer->counters)
+        backend->ops->release(backend, buffer->counters);
     *buffer = (struct kt_buffer){0};
 }
 
 int kt_buffer_usage(struct kt_usage *out, struct kt_backend *backend, const struct kt_buffer *buffer, int peek)
 {
     struct ktrace_counters *counters = malloc(sizeof *counters);
-    if (counters == NULL) return kt_fail_memory(sizeof *counters);
+    if (counters == NULL)
+        return kt_fail_memory(sizeof *counters);
     const int status =
         backend->ops->to_host(backend, counters, buffer->counters, sizeof *counters, sizeof *counters, 1, peek);
     struct kt_usage usage = {0};
     for (uint32_t i = 0; status == KTRACE_OK && i < buffer->layout.partitions; i++) {
         const struct ktrace_counter_line *line = &counters->partition[i];
-        const uint64_t given = line->claims < buffer->layout.regions_per_partition ? line->claims
-                                                                                   : buffer->layout.regions_per_partition;
+        const uint64_t given =
+            line->claims < buffer->layout.regions_per_partition ? line->claims : buffer->layout.regions_per_partition;
         usage.waves_recorded += given;
         usage.waves_filtered += line->filtered;
-        if (given > usage.rows) usage.rows = given;
+        if (given > usage.rows)
+            usage.rows = given;
     }
     usage.waves_dropped = status == KTRACE_OK ? counters->all.dropped : 0;
     free(counters);
-    if (status == KTRACE_OK) *out = usage;
+    if (status == KTRACE_OK)
+        *out = usage;
     return status;
 }
 
@@ -75,7 +83,8 @@ int kt_buffer_clear(const struct kt_buffer *buffer, struct kt_backend *backend, 
         if (status == KTRACE_OK)
             status = backend->ops->clear(backend, buffer->headers, regions * sizeof(struct ktrace_wave_header));
     }
-    if (status == KTRACE_OK) status = backend->ops->clear(backend, buffer->counters, sizeof(struct ktrace_counters));
+    if (status == KTRACE_OK)
+        status = backend->ops->clear(backend, buffer->counters, sizeof(struct ktrace_counters));
     return status;
 }
 
@@ -94,7 +103,7 @@ struct collection {
     struct kt_usage *usage;
     int peek;
     struct kt_snapshot *snapshot;
-    struct wave_source *sources; /* one a snapshot wave */
+    struct wave_source *sources;     /* one a snapshot wave */
     uint64_t main_bytes, lane_bytes; /* columns copied of each ring */
     unsigned char *main_data, *lane_data;
 };
@@ -114,15 +123,18 @@ static uint32_t lanes_of(const struct ktrace_wave_header *wave)
 static uint64_t used_bytes(const struct collection *work, const struct ktrace_wave_header *wave, uint32_t lane)
 {
     const uint64_t whole = ring_bytes(work, lane), count = wave->final_count_bytes[lane];
-    if (count == 0) return whole; /* still inside */
-    if (count <= KTRACE_SLOT_BYTES) return 0;
+    if (count == 0)
+        return whole; /* still inside */
+    if (count <= KTRACE_SLOT_BYTES)
+        return 0;
     return count < whole ? count : whole;
 }
 
 static int lanes_used(const struct collection *work, const struct ktrace_wave_header *wave)
 {
     for (uint32_t lane = 1; lane < lanes_of(wave); lane++)
-        if (used_bytes(work, wave, lane)) return 1;
+        if (used_bytes(work, wave, lane))
+            return 1;
     return 0;
 }
 
@@ -139,12 +151,15 @@ static int copy_headers(struct collection *work)
     const size_t bytes = sizeof(struct ktrace_wave_header);
     snapshot->waves = malloc(regions ? regions * bytes : bytes);
     work->sources = calloc(regions ? regions : 1, sizeof *work->sources);
-    if (snapshot->waves == NULL || work->sources == NULL) return kt_fail_memory(regions * bytes);
+    if (snapshot->waves == NULL || work->sources == NULL)
+        return kt_fail_memory(regions * bytes);
     const int status = work->backend->ops->to_host(work->backend, snapshot->waves, work->buffer->headers, bytes, bytes,
                                                    regions, work->peek);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     for (uint64_t region = 0; region < regions; region++) {
-        if (!is_there(work, &snapshot->waves[region], region)) continue;
+        if (!is_there(work, &snapshot->waves[region], region))
+            continue;
         snapshot->waves[snapshot->wave_count] = snapshot->waves[region];
         work->sources[snapshot->wave_count++].region = region;
     }
@@ -164,8 +179,10 @@ static void measure(struct collection *work)
                 wave->final_count_bytes[lane] ? wave->final_count_bytes[lane] / KTRACE_SLOT_BYTES - 1 : 0;
             uint64_t *columns = lane ? &work->lane_bytes : &work->main_bytes;
             uint64_t *most = lane ? &usage->most_lane_slots : &usage->most_main_slots;
-            if (used > *columns) *columns = used;
-            if (slots > *most) *most = slots;
+            if (used > *columns)
+                *columns = used;
+            if (slots > *most)
+                *most = slots;
         }
     }
 }
@@ -174,9 +191,11 @@ static int copy_main_rings(struct collection *work)
 {
     const uint64_t regions = work->usage->rows * work->buffer->layout.partitions;
     const uint64_t pitch = ring_bytes(work, 0);
-    if (work->main_bytes == 0) return KTRACE_OK;
+    if (work->main_bytes == 0)
+        return KTRACE_OK;
     work->main_data = malloc(regions * work->main_bytes);
-    if (work->main_data == NULL) return kt_fail_memory(regions * work->main_bytes);
+    if (work->main_data == NULL)
+        return kt_fail_memory(regions * work->main_bytes);
     const int status = work->backend->ops->to_host(work->backend, work->main_data, work->buffer->main_rings,
                                                    work->main_bytes, pitch, regions, work->peek);
     for (uint64_t i = 0; i < work->snapshot->wave_count; i++)
@@ -188,15 +207,18 @@ static int copy_main_rings(struct collection *work)
 static int copy_lane_rings(struct collection *work)
 {
     const uint64_t pitch = ring_bytes(work, 1), wave_count = work->snapshot->wave_count;
-    if (work->lane_bytes == 0) return KTRACE_OK;
+    if (work->lane_bytes == 0)
+        return KTRACE_OK;
     uint64_t users = 0;
-    for (uint64_t i = 0; i < wave_count; i++) users += (uint64_t)lanes_used(work, &work->snapshot->waves[i]);
+    for (uint64_t i = 0; i < wave_count; i++)
+        users += (uint64_t)lanes_used(work, &work->snapshot->waves[i]);
     const uint64_t rows = work->usage->rows * work->buffer->layout.partitions;
     const int all = users > 64 && users * 8 > rows;
     const uint64_t wave_bytes = KT_LANE_RINGS * work->lane_bytes;
     const uint64_t bytes = (all ? rows : users) * wave_bytes;
     work->lane_data = malloc(bytes ? bytes : 1);
-    if (work->lane_data == NULL) return kt_fail_memory(bytes);
+    if (work->lane_data == NULL)
+        return kt_fail_memory(bytes);
 
     int status = KTRACE_OK;
     if (all)
@@ -204,15 +226,16 @@ static int copy_lane_rings(struct collection *work)
                                              pitch, rows * KT_LANE_RINGS, work->peek);
     unsigned char *next = work->lane_data;
     for (uint64_t i = 0; i < wave_count && status == KTRACE_OK; i++) {
-        if (!lanes_used(work, &work->snapshot->waves[i])) continue;
+        if (!lanes_used(work, &work->snapshot->waves[i]))
+            continue;
         const uint64_t region = work->sources[i].region;
         if (all) {
             work->sources[i].lane_rings = work->lane_data + region * wave_bytes;
             continue;
         }
-        status = work->backend->ops->to_host(work->backend, next,
-                                             work->buffer->lane_rings + region * KT_LANE_RINGS * pitch, work->lane_bytes,
-                                             pitch, KT_LANE_RINGS, work->peek);
+        status =
+            work->backend->ops->to_host(work->backend, next, work->buffer->lane_rings + region * KT_LANE_RINGS * pitch,
+                                        work->lane_bytes, pitch, KT_LANE_RINGS, work->peek);
         work->sources[i].lane_rings = next;
         next += wave_bytes;
     }
@@ -235,7 +258,8 @@ static uint64_t kept_slots(const struct collection *work, const struct ktrace_wa
 static int is_empty(const unsigned char *ring, uint64_t bytes)
 {
     for (uint64_t i = 0; i < bytes; i++)
-        if (ring[i]) return 0;
+        if (ring[i])
+            return 0;
     return 1;
 }
 
@@ -244,11 +268,13 @@ static void pack_ring(struct collection *work, uint64_t wave_index, uint32_t lan
     struct kt_snapshot *snapshot = work->snapshot;
     const struct ktrace_wave_header *wave = &snapshot->waves[wave_index];
     const struct wave_source *source = &work->sources[wave_index];
-    if (lane != 0 && source->lane_rings == NULL) return;
+    if (lane != 0 && source->lane_rings == NULL)
+        return;
     const unsigned char *ring = lane == 0 ? source->main_ring : source->lane_rings + (lane - 1) * work->lane_bytes;
     const uint64_t slots = kept_slots(work, wave, lane), capacity = ring_bytes(work, lane) / KTRACE_SLOT_BYTES;
     const int whole = wave->final_count_bytes[lane] == 0;
-    if (slots == 0 || (whole && is_empty(ring, slots * KTRACE_SLOT_BYTES))) return;
+    if (slots == 0 || (whole && is_empty(ring, slots * KTRACE_SLOT_BYTES)))
+        return;
 
     struct ktrace_slot *target = snapshot->slots + snapshot->slot_count;
     const uint64_t recorded = whole ? 0 : wave->final_count_bytes[lane] / KTRACE_SLOT_BYTES - 1;
@@ -276,9 +302,11 @@ static int pack(struct collection *work)
         }
     snapshot->rings = malloc(rings ? rings * sizeof *snapshot->rings : 1);
     snapshot->slots = malloc(slots ? slots * sizeof *snapshot->slots : 1);
-    if (snapshot->rings == NULL || snapshot->slots == NULL) return kt_fail_memory(slots * sizeof *snapshot->slots);
+    if (snapshot->rings == NULL || snapshot->slots == NULL)
+        return kt_fail_memory(slots * sizeof *snapshot->slots);
     for (uint64_t i = 0; i < snapshot->wave_count; i++)
-        for (uint32_t lane = 0; lane < lanes_of(&snapshot->waves[i]); lane++) pack_ring(work, i, lane);
+        for (uint32_t lane = 0; lane < lanes_of(&snapshot->waves[i]); lane++)
+            pack_ring(work, i, lane);
     return KTRACE_OK;
 }
 
@@ -287,7 +315,8 @@ static int pack(struct collection *work)
 static struct kt_module *module_numbered(struct kt_snapshot *snapshot, uint32_t number)
 {
     for (uint64_t i = 0; i < snapshot->module_count; i++)
-        if (snapshot->modules[i].number == number) return &snapshot->modules[i];
+        if (snapshot->modules[i].number == number)
+            return &snapshot->modules[i];
     return NULL;
 }
 
@@ -299,7 +328,8 @@ static int add_wide_sites(struct collection *work)
     for (uint64_t i = 0; i < snapshot->wave_count; i++) {
         const struct ktrace_wave_header *wave = &snapshot->waves[i];
         struct kt_module *module = module_numbered(snapshot, wave->module);
-        if (wave->kernel_site <= UINT16_MAX || module == NULL) continue;
+        if (wave->kernel_site <= UINT16_MAX || module == NULL)
+            continue;
         if (kt_module_add_wide(module, work->backend, wave->kernel_site, work->peek) == KTRACE_ERROR_MEMORY)
             return KTRACE_ERROR_MEMORY;
     }
@@ -307,13 +337,16 @@ static int add_wide_sites(struct collection *work)
         const struct kt_ring *ring = &snapshot->rings[i];
         const struct ktrace_wave_header *wave = &snapshot->waves[ring->wave];
         struct kt_module *module = module_numbered(snapshot, wave->module);
-        if (wave->kernel_site <= UINT16_MAX || module == NULL) continue;
+        if (wave->kernel_site <= UINT16_MAX || module == NULL)
+            continue;
         for (uint32_t slot = 0; slot + 1 < ring->slot_count; slot++) {
             const struct ktrace_slot *event = &snapshot->slots[ring->first_slot + slot];
-            if (event->site != KTRACE_SITE_WIDE) continue;
+            if (event->site != KTRACE_SITE_WIDE)
+                continue;
             uint64_t address;
             memcpy(&address, event + 1, sizeof address);
-            if (kt_module_add_wide(module, work->backend, address, work->peek) == KTRACE_ERROR_MEMORY) return KTRACE_ERROR_MEMORY;
+            if (kt_module_add_wide(module, work->backend, address, work->peek) == KTRACE_ERROR_MEMORY)
+                return KTRACE_ERROR_MEMORY;
         }
     }
     return KTRACE_OK;
@@ -322,11 +355,13 @@ static int add_wide_sites(struct collection *work)
 static int copy_modules(struct kt_snapshot *snapshot, const struct kt_arming *arming)
 {
     snapshot->modules = calloc(arming->count ? arming->count : 1, sizeof *snapshot->modules);
-    if (snapshot->modules == NULL) return kt_fail_memory(arming->count * sizeof *snapshot->modules);
+    if (snapshot->modules == NULL)
+        return kt_fail_memory(arming->count * sizeof *snapshot->modules);
     for (; snapshot->module_count < arming->count; snapshot->module_count++) {
-        const int status = kt_module_copy(&snapshot->modules[snapshot->module_count],
-                                          &arming->modules[snapshot->module_count].module);
-        if (status < 0) return status;
+        const int status =
+            kt_module_copy(&snapshot->modules[snapshot->module_count], &arming->modules[snapshot->module_count].module);
+        if (status < 0)
+            return status;
     }
     return KTRACE_OK;
 }
@@ -336,18 +371,24 @@ int kt_collect(struct kt_snapshot **out, struct kt_usage *usage, struct kt_backe
 {
     struct collection work = {.backend = backend, .buffer = buffer, .usage = usage, .peek = peek};
     int status = kt_buffer_usage(usage, backend, buffer, peek);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     work.snapshot = kt_snapshot_new();
-    if (work.snapshot == NULL) return KTRACE_ERROR_MEMORY;
+    if (work.snapshot == NULL)
+        return KTRACE_ERROR_MEMORY;
     status = copy_headers(&work);
     if (status == KTRACE_OK) {
         measure(&work);
         status = copy_main_rings(&work);
     }
-    if (status == KTRACE_OK) status = copy_lane_rings(&work);
-    if (status == KTRACE_OK) status = pack(&work);
-    if (status == KTRACE_OK) status = copy_modules(work.snapshot, arming);
-    if (status == KTRACE_OK) status = add_wide_sites(&work);
+    if (status == KTRACE_OK)
+        status = copy_lane_rings(&work);
+    if (status == KTRACE_OK)
+        status = pack(&work);
+    if (status == KTRACE_OK)
+        status = copy_modules(work.snapshot, arming);
+    if (status == KTRACE_OK)
+        status = add_wide_sites(&work);
     free(work.sources);
     free(work.main_data);
     free(work.lane_data);

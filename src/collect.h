@@ -8,8 +8,8 @@
 /* A capture's memory on the device. */
 struct kt_buffer {
     struct kt_layout layout;
-    uint64_t allocation; /* owned */
-    uint64_t counters;   /* owned; struct ktrace_counters */
+    uint64_t allocation;                      /* owned */
+    uint64_t counters;                        /* owned; struct ktrace_counters */
     uint64_t main_rings, lane_rings, headers; /* within allocation */
 };
 
@@ -21,7 +21,7 @@ void kt_buffer_free(struct kt_buffer *buffer, struct kt_backend *backend);
 struct kt_usage {
     uint64_t rows; /* regions [0, rows * partitions) were given out */
     uint64_t waves_recorded, waves_dropped, waves_filtered;
-    uint64_t headers_missing;             /* regions that were claimed without a header, or in a peek without a whole one */
+    uint64_t headers_missing; /* regions that were claimed without a header, or in a peek without a whole one */
     uint64_t most_main_slots, most_lane_slots; /* received by the fullest ring of each kind */
 };
 

@@ -11,7 +11,8 @@
 static uint32_t power_of_two_at_least(uint32_t value)
 {
     uint32_t power = 1;
-    while (power < value) power *= 2;
+    while (power < value)
+        power *= 2;
     return power;
 }
 
@@ -26,7 +27,8 @@ static uint64_t region_bytes(uint32_t main_slots, uint32_t lane_slots)
 static uint32_t partitions_for(uint64_t regions)
 {
     uint32_t partitions = 1;
-    while (partitions < KTRACE_MAX_PARTITIONS && (uint64_t)partitions * 2 * 64 <= regions) partitions *= 2;
+    while (partitions < KTRACE_MAX_PARTITIONS && (uint64_t)partitions * 2 * 64 <= regions)
+        partitions *= 2;
     return partitions;
 }
 
@@ -34,8 +36,10 @@ int kt_layout_make(struct kt_layout *out, uint64_t buffer_bytes, uint32_t events
 {
     struct kt_layout layout = {0};
     layout.buffer_bytes = buffer_bytes ? buffer_bytes : KT_DEFAULT_BUFFER_BYTES;
-    if (events_per_wave == 0) events_per_wave = KT_DEFAULT_EVENTS_PER_WAVE;
-    if (events_per_lane == 0) events_per_lane = KT_DEFAULT_EVENTS_PER_LANE;
+    if (events_per_wave == 0)
+        events_per_wave = KT_DEFAULT_EVENTS_PER_WAVE;
+    if (events_per_lane == 0)
+        events_per_lane = KT_DEFAULT_EVENTS_PER_LANE;
     if (events_per_wave > MAX_RING_SLOTS || events_per_lane > MAX_RING_SLOTS)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "a ring of %u events is too large: at most %u",
                        events_per_wave > MAX_RING_SLOTS ? events_per_wave : events_per_lane, MAX_RING_SLOTS);
@@ -53,7 +57,8 @@ int kt_layout_make(struct kt_layout *out, uint64_t buffer_bytes, uint32_t events
         return kt_fail(KTRACE_ERROR_ARGUMENT,
                        "buffer_bytes = %llu makes %llu regions of %llu bytes, more than can be numbered: ask for more "
                        "events a wave or a smaller buffer",
-                       (unsigned long long)layout.buffer_bytes, (unsigned long long)fitting, (unsigned long long)region);
+                       (unsigned long long)layout.buffer_bytes, (unsigned long long)fitting,
+                       (unsigned long long)region);
     layout.partitions = partitions_for(fitting);
     layout.regions_per_partition = (uint32_t)(fitting / layout.partitions);
     layout.regions = (uint64_t)layout.regions_per_partition * layout.partitions;
@@ -74,8 +79,10 @@ int kt_layout_make(struct kt_layout *out, uint64_t buffer_bytes, uint32_t events
 uint64_t kt_layout_bytes_for(uint64_t waves, uint32_t events_per_wave, uint32_t events_per_lane)
 {
     struct kt_layout layout;
-    if (waves == 0) waves = 1;
-    if (kt_layout_make(&layout, UINT64_C(1) << 32, events_per_wave, events_per_lane) < 0) return 0;
+    if (waves == 0)
+        waves = 1;
+    if (kt_layout_make(&layout, UINT64_C(1) << 32, events_per_wave, events_per_lane) < 0)
+        return 0;
     const uint64_t region = region_bytes(layout.main_ring_slots, layout.lane_ring_slots);
     /* Whole rows only: round up by at most one row of partitions. */
     const uint64_t rows = partitions_for(waves);

@@ -14,7 +14,7 @@
 #define KT_LANE_RINGS (KTRACE_MAX_LANES - 1)
 
 struct kt_layout {
-    uint64_t buffer_bytes; /* as asked for */
+    uint64_t buffer_bytes;                     /* as asked for */
     uint32_t main_ring_slots, lane_ring_slots; /* powers of two */
     uint32_t partitions;                       /* power of two */
     uint32_t regions_per_partition;

@@ -23,7 +23,8 @@ static int fetch(struct text_source *source, uint64_t address)
     if (source->bytes == 0 || address < source->base || address - source->base >= source->bytes) {
         source->bytes = 0;
         const int status = backend->ops->range_of(&source->base, &source->bytes, backend, address);
-        if (status < 0) return status;
+        if (status < 0)
+            return status;
     }
     const uint64_t left = source->base + source->bytes - address;
     source->window_bytes = left < TEXT_BYTES ? left : TEXT_BYTES;
@@ -35,12 +36,15 @@ static int fetch(struct text_source *source, uint64_t address)
 /* The two strings at `address`; 1 when the window holds both whole. */
 static int find_strings(const struct text_source *source, uint64_t address, const char **name, const char **file)
 {
-    if (address < source->window_start || address - source->window_start >= source->window_bytes) return 0;
+    if (address < source->window_start || address - source->window_start >= source->window_bytes)
+        return 0;
     const char *text = source->window + (address - source->window_start);
     const char *end = source->window + source->window_bytes;
     const char *name_end = memchr(text, 0, (size_t)(end - text));
-    if (name_end == NULL || name_end + 1 >= end) return 0;
-    if (memchr(name_end + 1, 0, (size_t)(end - name_end - 1)) == NULL) return 0;
+    if (name_end == NULL || name_end + 1 >= end)
+        return 0;
+    if (memchr(name_end + 1, 0, (size_t)(end - name_end - 1)) == NULL)
+        return 0;
     *name = text;
     *file = name_end + 1;
     return 1;
@@ -51,7 +55,8 @@ static int read_text(struct kt_site *site, struct text_source *source, uint64_t 
     const char *name, *file;
     if (!find_strings(source, address, &name, &file)) {
         const int status = fetch(source, address);
-        if (status < 0) return status;
+        if (status < 0)
+            return status;
         if (!find_strings(source, address, &name, &file))
             return kt_fail(KTRACE_ERROR_FORMAT, "a site's name and file take more than %u bytes", TEXT_BYTES);
     }
@@ -75,7 +80,8 @@ static int add_site(struct kt_module *module, struct text_source *source, const 
                     uint64_t id, int wide)
 {
     struct kt_site *sites = realloc(module->sites, (module->site_count + 1) * sizeof *sites);
-    if (sites == NULL) return kt_fail_memory((module->site_count + 1) * sizeof *sites);
+    if (sites == NULL)
+        return kt_fail_memory((module->site_count + 1) * sizeof *sites);
     module->sites = sites;
     struct kt_site site = {.id = id,
                            .line = descriptor->version_line & 0xFFFFFFu,
@@ -83,7 +89,8 @@ static int add_site(struct kt_module *module, struct text_source *source, const 
                            .payload_type = descriptor->payload_type,
                            .wide = (uint8_t)wide};
     const int status = read_text(&site, source, descriptor->text);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     sites[module->site_count++] = site;
     return KTRACE_OK;
 }
@@ -91,21 +98,24 @@ static int add_site(struct kt_module *module, struct text_source *source, const 
 static int by_id(const void *left, const void *right)
 {
     const struct kt_site *a = left, *b = right;
-    if (a->wide != b->wide) return a->wide < b->wide ? -1 : 1;
+    if (a->wide != b->wide)
+        return a->wide < b->wide ? -1 : 1;
     return (a->id > b->id) - (a->id < b->id);
 }
 
 /* Every aligned place of the bank that looks like a descriptor. One of the user's own constants might, too; its text is
  * no device address then, and it is left out. */
-static int scan_bank(struct kt_module *module, struct text_source *source, const unsigned char *bank, uint64_t bank_bytes,
-                     uint64_t control_place)
+static int scan_bank(struct kt_module *module, struct text_source *source, const unsigned char *bank,
+                     uint64_t bank_bytes, uint64_t control_place)
 {
     for (uint64_t place = 0; place + sizeof(struct ktrace_site) <= bank_bytes; place += 8) {
         struct ktrace_site descriptor;
         memcpy(&descriptor, bank + place, sizeof descriptor);
-        if (!is_descriptor(&descriptor)) continue;
+        if (!is_descriptor(&descriptor))
+            continue;
         const int status = add_site(module, source, &descriptor, (place - control_place) & 0xFFFFu, 0);
-        if (status < 0 && status != KTRACE_ERROR_NOT_FOUND && status != KTRACE_ERROR_FORMAT) return status;
+        if (status < 0 && status != KTRACE_ERROR_NOT_FOUND && status != KTRACE_ERROR_FORMAT)
+            return status;
     }
     qsort(module->sites, module->site_count, sizeof *module->sites, by_id);
     return KTRACE_OK;
@@ -115,28 +125,34 @@ static int check_control(struct kt_backend *backend, uint64_t control)
 {
     struct ktrace_control block;
     const int status = backend->ops->to_host(backend, &block, control, sizeof block, sizeof block, 1, 0);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     if (block.magic != KTRACE_CONTROL_MAGIC)
         return kt_fail(KTRACE_ERROR_FORMAT, "the module's control block does not begin with ktrace's magic");
     if (block.version != KTRACE_WIRE_VERSION || block.bytes != sizeof block)
-        return kt_fail(KTRACE_ERROR_VERSION,
-                       "the module was compiled with wire version %u of ktrace/device.h, this library reads %u: recompile "
-                       "it with the header that belongs to the library",
-                       block.version, KTRACE_WIRE_VERSION);
+        return kt_fail(
+            KTRACE_ERROR_VERSION,
+            "the module was compiled with wire version %u of ktrace/device.h, this library reads %u: recompile "
+            "it with the header that belongs to the library",
+            block.version, KTRACE_WIRE_VERSION);
     return KTRACE_OK;
 }
 
 int kt_module_read(struct kt_module *out, struct kt_backend *backend, uint64_t control, uint32_t number)
 {
     int status = check_control(backend, control);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     uint64_t base, bytes;
     status = backend->ops->range_of(&base, &bytes, backend, control);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     /* The bank is 64 KiB at most; where the range is larger, what an offset of 16 bits can reach. */
     uint64_t start = base, end = base + bytes;
-    if (control - start > BANK_BYTES) start = control - BANK_BYTES;
-    if (end - control > BANK_BYTES) end = control + BANK_BYTES;
+    if (control - start > BANK_BYTES)
+        start = control - BANK_BYTES;
+    if (end - control > BANK_BYTES)
+        end = control + BANK_BYTES;
 
     unsigned char *bank = malloc(end - start);
     struct text_source *source = calloc(1, sizeof *source);
@@ -147,7 +163,8 @@ int kt_module_read(struct kt_module *out, struct kt_backend *backend, uint64_t c
         source->backend = backend;
         status = backend->ops->to_host(backend, bank, start, end - start, end - start, 1, 0);
     }
-    if (status == KTRACE_OK) status = scan_bank(&module, source, bank, end - start, control - start);
+    if (status == KTRACE_OK)
+        status = scan_bank(&module, source, bank, end - start, control - start);
     free(bank);
     free(source);
     if (status < 0)
@@ -160,24 +177,29 @@ int kt_module_read(struct kt_module *out, struct kt_backend *backend, uint64_t c
 int kt_module_add_wide(struct kt_module *module, struct kt_backend *backend, uint64_t id, int peek)
 {
     const struct kt_site key = {.id = id, .wide = 1};
-    if (module->site_count && bsearch(&key, module->sites, module->site_count, sizeof key, by_id)) return KTRACE_OK;
+    if (module->site_count && bsearch(&key, module->sites, module->site_count, sizeof key, by_id))
+        return KTRACE_OK;
     uint64_t base, bytes;
     int status = backend->ops->range_of(&base, &bytes, backend, id);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     struct ktrace_site descriptor;
     if (base + bytes - id < sizeof descriptor)
         return kt_fail(KTRACE_ERROR_NOT_FOUND, "no site at 0x%llx", (unsigned long long)id);
     status = backend->ops->to_host(backend, &descriptor, id, sizeof descriptor, sizeof descriptor, 1, peek);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     if (!is_descriptor(&descriptor))
         return kt_fail(KTRACE_ERROR_NOT_FOUND, "no site at 0x%llx", (unsigned long long)id);
     struct text_source *source = calloc(1, sizeof *source);
-    if (source == NULL) return kt_fail_memory(sizeof *source);
+    if (source == NULL)
+        return kt_fail_memory(sizeof *source);
     source->backend = backend;
     source->peek = peek;
     status = add_site(module, source, &descriptor, id, 1);
     free(source);
-    if (status == KTRACE_OK) qsort(module->sites, module->site_count, sizeof *module->sites, by_id);
+    if (status == KTRACE_OK)
+        qsort(module->sites, module->site_count, sizeof *module->sites, by_id);
     return status;
 }
 
@@ -185,7 +207,8 @@ int kt_module_copy(struct kt_module *out, const struct kt_module *module)
 {
     struct kt_module copy = {.number = module->number};
     copy.sites = calloc(module->site_count ? module->site_count : 1, sizeof *copy.sites);
-    if (copy.sites == NULL) return kt_fail_memory(module->site_count * sizeof *copy.sites);
+    if (copy.sites == NULL)
+        return kt_fail_memory(module->site_count * sizeof *copy.sites);
     for (; copy.site_count < module->site_count; copy.site_count++) {
         struct kt_site *site = &copy.sites[copy.site_count];
         *site = module->sites[copy.site_count];

@@ -33,12 +33,14 @@ void kt_registry_listen(struct kt_registry_listener *listener)
 static int add(struct ktrace_registration *registration, void *driver_module)
 {
     struct kt_registry_entry *entry = calloc(1, sizeof *entry);
-    if (entry == NULL) return kt_fail_memory(sizeof *entry);
+    if (entry == NULL)
+        return kt_fail_memory(sizeof *entry);
     entry->registration = registration;
     entry->driver_module = driver_module;
     /* At the end: modules are numbered in the order in which they came. */
     struct kt_registry_entry **link = &first;
-    while (*link) link = &(*link)->next;
+    while (*link)
+        link = &(*link)->next;
     *link = entry;
     return KTRACE_OK;
 }
@@ -54,7 +56,8 @@ static struct kt_registry_entry **find(const struct ktrace_registration *registr
 static void unlink_entry(struct kt_registry_entry **link, int unloaded)
 {
     struct kt_registry_entry *entry = *link;
-    if (listening) listening->removed(listening, entry, unloaded);
+    if (listening)
+        listening->removed(listening, entry, unloaded);
     *link = entry->next;
     free(entry);
 }
@@ -72,25 +75,30 @@ void ktrace_unregister(struct ktrace_registration *registration)
 {
     kt_registry_lock();
     struct kt_registry_entry **link = find(registration, NULL);
-    if (*link) unlink_entry(link, 1);
+    if (*link)
+        unlink_entry(link, 1);
     kt_registry_unlock();
 }
 
 int ktrace_attach_cuda_module(void *module)
 {
-    if (module == NULL) return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_attach_cuda_module: the module is NULL");
+    if (module == NULL)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_attach_cuda_module: the module is NULL");
     int status = kt_cuda_module_check(module);
-    if (status < 0) return status;
+    if (status < 0)
+        return status;
     kt_registry_lock();
     struct kt_registry_entry **link = find(NULL, module);
     if (*link) {
-        status = kt_fail(KTRACE_ERROR_STATE, "the module %p is attached already: detach it before unloading it", module);
+        status =
+            kt_fail(KTRACE_ERROR_STATE, "the module %p is attached already: detach it before unloading it", module);
     } else {
         status = add(NULL, module);
         link = find(NULL, module);
         if (status == KTRACE_OK && listening) {
             status = listening->added(listening, *link);
-            if (status < 0) unlink_entry(link, 0);
+            if (status < 0)
+                unlink_entry(link, 0);
         }
     }
     kt_registry_unlock();

@@ -17,8 +17,8 @@ struct kt_site {
     uint8_t payload_type; /* enum ktrace_payload_type */
     uint8_t wide;         /* 1: id is a device address */
     uint8_t half;         /* not of a snapshot: 1 in what site_index.h makes of a NEXT site */
-    char *name; /* never NULL */
-    char *file; /* never NULL */
+    char *name;           /* never NULL */
+    char *file;           /* never NULL */
 };
 
 struct kt_module {
@@ -48,13 +48,13 @@ enum kt_snapshot_flags {
 };
 
 struct kt_snapshot {
-    char *name;   /* of the trace */
-    char *device; /* "NVIDIA H200" */
-    char *warning; /* why it is empty, or "" */
-    uint32_t arch; /* enum ktrace_arch */
-    uint32_t flags; /* enum kt_snapshot_flags */
-    uint32_t places; /* SMs */
-    uint32_t clock_khz; /* nominal SM clock, 0 unknown */
+    char *name;            /* of the trace */
+    char *device;          /* "NVIDIA H200" */
+    char *warning;         /* why it is empty, or "" */
+    uint32_t arch;         /* enum ktrace_arch */
+    uint32_t flags;        /* enum kt_snapshot_flags */
+    uint32_t places;       /* SMs */
+    uint32_t clock_khz;    /* nominal SM clock, 0 unknown */
     uint32_t wall_tick_ns; /* step of the wall clock: 32 on H200 */
     uint32_t main_ring_slots, lane_ring_slots;
     uint32_t capability; /* compute capability, major * 10 + minor */

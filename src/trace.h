@@ -24,8 +24,8 @@ struct kt_kernel {
 };
 
 enum kt_event_flags {
-    KT_EVENT_PAYLOAD = 1,  /* `payload` is there */
-    KT_EVENT_UNCLOSED = 2, /* a begin that nothing closed: it ends with its wave's last event */
+    KT_EVENT_PAYLOAD = 1,   /* `payload` is there */
+    KT_EVENT_UNCLOSED = 2,  /* a begin that nothing closed: it ends with its wave's last event */
     KT_EVENT_UNMATCHED = 4, /* a pop or stop without a begin: not to be shown */
     KT_EVENT_SUPERSEDED = 8 /* a pop of a range that another lane left later: not to be shown, and nothing is wrong */
 };
@@ -41,8 +41,8 @@ struct kt_event {
 };
 
 struct kt_wave {
-    uint64_t first_event; /* index into events */
-    uint64_t snapshot_wave; /* index into snapshot->waves */
+    uint64_t first_event;     /* index into events */
+    uint64_t snapshot_wave;   /* index into snapshot->waves */
     int64_t begin_ps, end_ps; /* of the handle's scope; an unfinished wave ends with its last event */
     uint64_t start_clock_ticks;
     uint64_t slots_lost;
@@ -70,7 +70,7 @@ struct kt_launch {
 /* How a place's clock maps to wall time: straight pieces between knots, extended beyond the first and the last. */
 struct kt_clock_knot {
     uint64_t clock_ticks;
-    double wall_ns; /* from origin_ns */
+    double wall_ns;     /* from origin_ns */
     double ns_per_tick; /* from here on */
 };
 struct kt_place_clock {
@@ -94,7 +94,8 @@ struct ktrace_trace {
     struct kt_launch *launches;
     struct kt_wave *waves;
     struct kt_event *events;
-    struct kt_site *halves; /* of the NEXT sites: see site_index.h. Events have sites from here and from snapshot->modules */
+    struct kt_site
+        *halves; /* of the NEXT sites: see site_index.h. Events have sites from here and from snapshot->modules */
     uint64_t half_count;
     struct kt_place_clock *place_clocks; /* ordered by place */
     struct kt_clock_knot *knots;

@@ -54,7 +54,8 @@
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #include "device/nvidia.h"
 #else
-#error "ktrace: KTRACE_ENABLE=1, but this compiler does not target a device that ktrace records on (CUDA C++ is supported)"
+#error \
+    "ktrace: KTRACE_ENABLE=1, but this compiler does not target a device that ktrace records on (CUDA C++ is supported)"
 #endif
 
 #endif

@@ -75,10 +75,15 @@ struct ktrace_capture_options {
     int keep_last;            /* not 0: a ring that wraps keeps its newest events and reading is no error */
     const struct ktrace_filter *filter; /* NULL: every wave. Copied. */
 };
-#define KTRACE_CAPTURE_OPTIONS_INIT {sizeof(struct ktrace_capture_options), 0, 0, 0, 0, 0, 0}
+#define KTRACE_CAPTURE_OPTIONS_INIT \
+    { \
+        sizeof(struct ktrace_capture_options), 0, 0, 0, 0, 0, 0 \
+    }
 /* A filter that every wave passes. */
 #define KTRACE_FILTER_INIT \
-    {{0, 0, 0}, {0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu}, 0, 0xFFFFFFFFu, 1, 0xFFFFFFFFu, 0xFFFFFFFFu, 0}
+    { \
+        {0, 0, 0}, {0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu}, 0, 0xFFFFFFFFu, 1, 0xFFFFFFFFu, 0xFFFFFFFFu, 0 \
+    }
 
 /* Arm every known module on the current CUDA device: kernels launched from now on record. Allocates the buffer and waits
  * for the device. `options` may be NULL. One capture at a time (KTRACE_ERROR_STATE). The capture is the caller's until
@@ -114,7 +119,7 @@ KTRACE_API int ktrace_detach_cuda_module(void *module);
 struct ktrace_registration {
     size_t struct_size;
     struct ktrace_registration *next;
-    const void *symbol; /* the host's shadow of the control block */
+    const void *symbol;                                        /* the host's shadow of the control block */
     int (*symbol_address)(void **address, const void *symbol); /* that object's own cudaGetSymbolAddress */
     const char *file;
 };
@@ -135,16 +140,16 @@ struct ktrace_trace_info {
     int64_t duration_ps;
     uint64_t launches, waves, events;
     /* What is not in the trace, or not whole. */
-    uint64_t waves_dropped;   /* found no region */
-    uint64_t waves_filtered;  /* turned away by the filter */
+    uint64_t waves_dropped;  /* found no region */
+    uint64_t waves_filtered; /* turned away by the filter */
     uint64_t waves_unfinished;
-    uint64_t slots_lost;      /* slots overwritten in wrapped rings (events and their payloads) */
-    uint64_t ranges_unclosed; /* still open at their wave's last event */
-    uint64_t ends_unmatched;  /* pops and stops without a partner: not shown */
-    uint64_t slots_corrupt;   /* slots that no site of the module explains */
+    uint64_t slots_lost;       /* slots overwritten in wrapped rings (events and their payloads) */
+    uint64_t ranges_unclosed;  /* still open at their wave's last event */
+    uint64_t ends_unmatched;   /* pops and stops without a partner: not shown */
+    uint64_t slots_corrupt;    /* slots that no site of the module explains */
     uint64_t clocks_ambiguous; /* waves with a gap over 2^32 ticks that the anchors could not resolve */
-    double clock_hz;          /* fitted */
-    double clock_residual_ns; /* largest distance of an anchor from the fit */
+    double clock_hz;           /* fitted */
+    double clock_residual_ns;  /* largest distance of an anchor from the fit */
 };
 
 struct ktrace_launch_info {
@@ -173,7 +178,7 @@ struct ktrace_wave_info {
     size_t struct_size;
     uint32_t launch; /* index */
     uint32_t workgroup[3];
-    uint32_t wave; /* within the workgroup */
+    uint32_t wave;  /* within the workgroup */
     uint32_t place; /* SM id */
     uint32_t lane_count;
     int64_t begin_ps, end_ps;
@@ -190,7 +195,8 @@ struct ktrace_event_info {
     uint32_t line;
     uint32_t kind; /* enum ktrace_kind */
     uint32_t lane; /* that recorded it */
-    uint32_t partner; /* index of the other end within the wave; KTRACE_NO_INDEX: a mark, unclosed, unmatched, or a pop of
+    uint32_t
+        partner; /* index of the other end within the wave; KTRACE_NO_INDEX: a mark, unclosed, unmatched, or a pop of
                          lanes that left a range before others did */
     uint32_t payload_type; /* enum ktrace_payload_type */
     uint64_t payload;      /* bits, extended to 64 */

@@ -87,7 +87,7 @@ struct ktrace_site {
 struct ktrace_slot {
     ktrace_u32 clock_ticks; /* low 32 bits of the wave's clock */
     ktrace_u16 site;        /* byte offset of the descriptor in the constant bank; KTRACE_SITE_WIDE: see below */
-    ktrace_u16 sequence;    /* low 16 bits of the slot's index in this ring; the index modulo the ring size is its place.
+    ktrace_u16 sequence; /* low 16 bits of the slot's index in this ring; the index modulo the ring size is its place.
                                STOP and NEXT: low 16 bits of the token */
 };
 
@@ -101,9 +101,9 @@ struct ktrace_filter {
     ktrace_u32 block_last[3];
     ktrace_u32 place_first; /* inclusive: SM id on NVIDIA, XCC id on amdgcn */
     ktrace_u32 place_last;
-    ktrace_u32 workgroup_step;      /* 1: all; n: workgroups whose linear index (mod 2^32) is a multiple of n */
-    ktrace_u32 wave_mask_low;       /* bit i: wave i of a workgroup records, i < 32; ... */
-    ktrace_u32 wave_mask_high;      /* ... 32 <= i < 64; waves from 64 on follow bit 63 */
+    ktrace_u32 workgroup_step; /* 1: all; n: workgroups whose linear index (mod 2^32) is a multiple of n */
+    ktrace_u32 wave_mask_low;  /* bit i: wave i of a workgroup records, i < 32; ... */
+    ktrace_u32 wave_mask_high; /* ... 32 <= i < 64; waves from 64 on follow bit 63 */
     ktrace_u32 reserved;
 };
 
@@ -117,12 +117,12 @@ struct ktrace_control {
     ktrace_u16 bytes; /* sizeof(struct ktrace_control) */
     ktrace_u32 reserved0[2];
 
-    ktrace_u32 mode;        /* enum ktrace_mode */
-    ktrace_u32 module;      /* the host's number for this module, copied to every header */
-    ktrace_u64 headers;     /* device address of struct ktrace_wave_header[regions] */
-    ktrace_u64 main_rings;  /* device address of regions rings for lane 0, each aligned to its size */
-    ktrace_u64 lane_rings;  /* device address of regions * 31 rings for lanes 1 to 31, each aligned to its size */
-    ktrace_u64 counters;    /* device address of struct ktrace_counters */
+    ktrace_u32 mode;            /* enum ktrace_mode */
+    ktrace_u32 module;          /* the host's number for this module, copied to every header */
+    ktrace_u64 headers;         /* device address of struct ktrace_wave_header[regions] */
+    ktrace_u64 main_rings;      /* device address of regions rings for lane 0, each aligned to its size */
+    ktrace_u64 lane_rings;      /* device address of regions * 31 rings for lanes 1 to 31, each aligned to its size */
+    ktrace_u64 counters;        /* device address of struct ktrace_counters */
     ktrace_u32 main_ring_bytes; /* power of two, at least 8 */
     ktrace_u32 lane_ring_bytes; /* power of two, at least 8 */
     ktrace_u32 partitions;      /* power of two, at most KTRACE_MAX_PARTITIONS */
@@ -161,7 +161,7 @@ struct ktrace_wave_header {
     ktrace_u64 start_clock_ticks;
     ktrace_u64 start_wall_ns; /* read between two clock reads whose middle is start_clock_ticks */
     ktrace_u64 end_clock_ticks;
-    ktrace_u64 end_wall_ns; /* 0: the wave never left the handle's scope */
+    ktrace_u64 end_wall_ns;   /* 0: the wave never left the handle's scope */
     ktrace_u32 place;         /* SM id */
     ktrace_u32 place_count;   /* %nsmid */
     ktrace_u32 hardware_slot; /* %warpid when it started */

@@ -41,7 +41,8 @@ static void open_once(void)
                  "no CUDA driver on this machine: libcuda.so.1 could not be opened (it comes with NVIDIA's driver)");
         return;
     }
-    if (resolve(library) < 0) return;
+    if (resolve(library) < 0)
+        return;
     const kt_cu_result result = table.init(0);
     if (result != KT_CU_SUCCESS) {
         const char *text = NULL;
@@ -56,7 +57,8 @@ static void open_once(void)
 int kt_cuda_api_open(const struct kt_cuda_api **out)
 {
     pthread_once(&once, open_once);
-    if (open_status < 0) return kt_fail(open_status, "%s", open_reason);
+    if (open_status < 0)
+        return kt_fail(open_status, "%s", open_reason);
     *out = &table;
     return KTRACE_OK;
 }
@@ -67,10 +69,11 @@ int kt_cuda_fail(const struct kt_cuda_api *api, kt_cu_result result, const char 
     api->get_error_name(result, &name);
     api->get_error_string(result, &text);
     if (result >= KT_CU_ERROR_STREAM_CAPTURE_FIRST && result <= KT_CU_ERROR_STREAM_CAPTURE_LAST)
-        return kt_fail(KTRACE_ERROR_STATE,
-                       "%s is not possible while a stream is being captured into a CUDA graph (%s): begin, read and clear "
-                       "captures outside graph construction",
-                       attempted, name ? name : "stream capture");
+        return kt_fail(
+            KTRACE_ERROR_STATE,
+            "%s is not possible while a stream is being captured into a CUDA graph (%s): begin, read and clear "
+            "captures outside graph construction",
+            attempted, name ? name : "stream capture");
     return kt_fail(KTRACE_ERROR_DEVICE, "%s failed: %s (%s)", attempted, text ? text : "unknown error",
                    name ? name : "?");
 }

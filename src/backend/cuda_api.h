@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int kt_cu_result; /* CUresult */
-typedef int kt_cu_device; /* CUdevice */
+typedef int kt_cu_result;                 /* CUresult */
+typedef int kt_cu_device;                 /* CUdevice */
 typedef unsigned long long kt_cu_pointer; /* CUdeviceptr */
 typedef struct CUctx_st *kt_cu_context;
 typedef struct CUmod_st *kt_cu_module;
@@ -67,7 +67,7 @@ enum {
     X(memory_allocate, cuMemAlloc_v2, (kt_cu_pointer * address, size_t bytes)) \
     X(memory_free, cuMemFree_v2, (kt_cu_pointer address)) \
     X(memory_set8, cuMemsetD8_v2, (kt_cu_pointer address, unsigned char value, size_t count)) \
-    X(memory_range, cuMemGetAddressRange_v2, (kt_cu_pointer * base, size_t *bytes, kt_cu_pointer address)) \
+    X(memory_range, cuMemGetAddressRange_v2, (kt_cu_pointer * base, size_t * bytes, kt_cu_pointer address)) \
     X(host_allocate, cuMemHostAlloc, (void **memory, size_t bytes, unsigned int flags)) \
     X(host_free, cuMemFreeHost, (void *memory)) \
     X(copy_to_device, cuMemcpyHtoD_v2, (kt_cu_pointer address, const void *data, size_t bytes)) \
@@ -81,7 +81,7 @@ enum {
     X(module_unload, cuModuleUnload, (kt_cu_module module)) \
     X(module_get_function, cuModuleGetFunction, (kt_cu_function * function, kt_cu_module module, const char *name)) \
     X(module_get_global, cuModuleGetGlobal_v2, \
-      (kt_cu_pointer * address, size_t *bytes, kt_cu_module module, const char *name)) \
+      (kt_cu_pointer * address, size_t * bytes, kt_cu_module module, const char *name)) \
     X(launch_kernel, cuLaunchKernel, \
       (kt_cu_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, \
        unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, kt_cu_stream stream, void **parameters, \

@@ -6,6 +6,8 @@
 #ifndef KT_PERFETTO_FIELDS_H
 #define KT_PERFETTO_FIELDS_H
 
+/* clang-format off */
+
 /*      message              field                        number */
 #define KT_PERFETTO_FIELDS(X) \
     X(Trace,                 packet,                      1) \
@@ -77,5 +79,7 @@ enum kt_perfetto_value { KT_PERFETTO_VALUES(KT_PERFETTO_VALUE) KT_PF_VALUE_END }
 
 /* Clock ids 64 to 127 belong to one packet sequence; the SDK's incremental clock is the first. */
 enum { KT_PF_CLOCK_INCREMENTAL = 64 };
+
+/* clang-format on */
 
 #endif

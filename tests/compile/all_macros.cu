@@ -12,7 +12,8 @@
 __device__ __forceinline__ int helper(int a KTRACE_PARAM)
 {
     KTRACE_RANGE("helper", a);
-    if (a > 3) return a * 2;
+    if (a > 3)
+        return a * 2;
     KTRACE_MARK("helper small");
     return a;
 }
@@ -28,7 +29,8 @@ __device__ __forceinline__ void alone(KTRACE_PARAM_ONLY)
     KTRACE_MARK("alone");
 }
 
-namespace {
+namespace
+{
 
 __device__ int hidden(int a KTRACE_PARAM)
 {
@@ -38,13 +40,15 @@ __device__ int hidden(int a KTRACE_PARAM)
     return a;
 }
 
-template <int Tile, class T> __global__ void kernel_template(T *out, int n)
+template <int Tile, class T>
+__global__ void kernel_template(T *out, int n)
 {
     KTRACE_KERNEL("template");
     T value = (T)n;
     {
         KTRACE_RANGE("body", Tile);
-        for (int i = 0; i < Tile; i++) value = value * value + (T)1;
+        for (int i = 0; i < Tile; i++)
+            value = value * value + (T)1;
         KTRACE_PIN(value);
     }
     out[threadIdx.x] = value;
@@ -56,14 +60,16 @@ template __global__ void kernel_template<8, double>(double *, int);
 
 } // namespace
 
-template <bool Traced> __device__ void step(float &x KTRACE_PARAM_IF(Traced))
+template <bool Traced>
+__device__ void step(float &x KTRACE_PARAM_IF(Traced))
 {
     KTRACE_RANGE("step");
     x = x * x + 1.0f;
     KTRACE_PIN(x);
 }
 
-template <bool Traced> __global__ void both(float *out, float x)
+template <bool Traced>
+__global__ void both(float *out, float x)
 {
     KTRACE_KERNEL_IF(Traced, "both");
     KTRACE_RANGE("all");
@@ -126,7 +132,8 @@ __global__ void divergent(int *out, int n)
     }
     KTRACE_RANGE_STOP(next, 1.0);
 #ifdef __CUDA_ARCH__
-    if (lane >= 24) return;
+    if (lane >= 24)
+        return;
 #endif
     alone(KTRACE_ARG_ONLY);
     out[threadIdx.x] = hidden(n KTRACE_ARG);

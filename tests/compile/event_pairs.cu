@@ -15,8 +15,16 @@ __device__ __forceinline__ void work(float &x)
     extern "C" __global__ void bare_##name(float *out, float x, int n) \
     { \
         KTRACE_KERNEL("bare"); \
-        _Pragma("unroll 1") for (int i = 0; i < n; i++) { \
-            work(x); work(x); work(x); work(x); work(x); work(x); work(x); work(x); \
+        _Pragma("unroll 1") for (int i = 0; i < n; i++) \
+        { \
+            work(x); \
+            work(x); \
+            work(x); \
+            work(x); \
+            work(x); \
+            work(x); \
+            work(x); \
+            work(x); \
         } \
         out[threadIdx.x] = x; \
     } \
@@ -24,9 +32,24 @@ __device__ __forceinline__ void work(float &x)
     { \
         KTRACE_KERNEL("traced"); \
         declare; \
-        _Pragma("unroll 1") for (int i = 0; i < n; i++) { \
-            work(x); body_of_event; work(x); body_of_event; work(x); body_of_event; work(x); body_of_event; \
-            work(x); body_of_event; work(x); body_of_event; work(x); body_of_event; work(x); body_of_event; \
+        _Pragma("unroll 1") for (int i = 0; i < n; i++) \
+        { \
+            work(x); \
+            body_of_event; \
+            work(x); \
+            body_of_event; \
+            work(x); \
+            body_of_event; \
+            work(x); \
+            body_of_event; \
+            work(x); \
+            body_of_event; \
+            work(x); \
+            body_of_event; \
+            work(x); \
+            body_of_event; \
+            work(x); \
+            body_of_event; \
         } \
         out[threadIdx.x] = x; \
     }
@@ -43,9 +66,18 @@ PAIR(token, ktrace_token t = KTRACE_INACTIVE_TOKEN("token"), KTRACE_RANGE_STOP(t
 /* In divergent code: both sides of a branch have work that keeps it a branch. */
 #define BRANCH(then_event, else_event) \
     if ((threadIdx.x & 31) < (unsigned)n) { \
-        _Pragma("unroll 1") for (int i = 0; i < n; i++) { work(x); then_event; } \
+        _Pragma("unroll 1") for (int i = 0; i < n; i++) \
+        { \
+            work(x); \
+            then_event; \
+        } \
     } else { \
-        _Pragma("unroll 1") for (int i = 0; i < n + 3; i++) { work(x); work(x); else_event; } \
+        _Pragma("unroll 1") for (int i = 0; i < n + 3; i++) \
+        { \
+            work(x); \
+            work(x); \
+            else_event; \
+        } \
     }
 extern "C" __global__ void bare_divergent(float *out, float x, int n)
 {

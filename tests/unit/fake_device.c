@@ -17,7 +17,8 @@ static void *block_new(size_t bytes)
 {
     struct block *block = malloc(sizeof *block);
     void *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-    if (block == NULL || memory == NULL) abort();
+    if (block == NULL || memory == NULL)
+        abort();
     *block = (struct block){blocks, (uint64_t)(uintptr_t)memory, bytes};
     blocks = block;
     return memory;
@@ -203,7 +204,8 @@ static int claim(struct fake_wave *wave, uint32_t partition)
     for (uint32_t step = 0; step < wave->control.partitions; step++) {
         const uint32_t next = (partition + step) & (wave->control.partitions - 1);
         const uint64_t index = counters->partition[next].claims++;
-        if (index >= wave->control.regions_per_partition) continue;
+        if (index >= wave->control.regions_per_partition)
+            continue;
         wave->region = (uint32_t)index * wave->control.partitions + next;
         return 1;
     }
@@ -221,15 +223,18 @@ void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_
                      uint32_t grid, uint64_t grid_id, uint64_t clock)
 {
     *wave = (struct fake_wave){.control = *fake_control(module)};
-    if (!wave->control.mode) return;
+    if (!wave->control.mode)
+        return;
     const uint32_t partition = workgroup & (wave->control.partitions - 1);
     if (workgroup < wave->control.filter.block_first[0] || workgroup > wave->control.filter.block_last[0]) {
         ((struct ktrace_counters *)(uintptr_t)wave->control.counters)->partition[partition].filtered++;
         return;
     }
-    if (!claim(wave, partition)) return;
+    if (!claim(wave, partition))
+        return;
     wave->records = 1;
-    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) wave->count_bytes[lane] = KTRACE_SLOT_BYTES;
+    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
+        wave->count_bytes[lane] = KTRACE_SLOT_BYTES;
     struct ktrace_wave_header *header = fake_header(wave);
     header->magic = KTRACE_WAVE_MAGIC;
     header->version = KTRACE_WIRE_VERSION;
@@ -261,23 +266,27 @@ static void put_slot(struct fake_wave *wave, uint32_t lane, const void *slot)
 
 void fake_event(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t clock)
 {
-    if (!wave->records) return;
+    if (!wave->records)
+        return;
     const struct ktrace_slot slot = {(uint32_t)clock, site, (uint16_t)(wave->count_bytes[lane] / KTRACE_SLOT_BYTES)};
     put_slot(wave, lane, &slot);
 }
 
 void fake_event_payload(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t clock, uint64_t payload)
 {
-    if (!wave->records) return;
+    if (!wave->records)
+        return;
     fake_event(wave, lane, site, clock);
     put_slot(wave, lane, &payload);
 }
 
 void fake_wave_end(struct fake_wave *wave, uint64_t clock)
 {
-    if (!wave->records) return;
+    if (!wave->records)
+        return;
     struct ktrace_wave_header *header = fake_header(wave);
-    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) header->final_count_bytes[lane] = wave->count_bytes[lane];
+    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
+        header->final_count_bytes[lane] = wave->count_bytes[lane];
     header->end_clock_ticks = clock;
     header->end_wall_ns = (clock / 2) & ~(uint64_t)31;
 }

@@ -7,12 +7,12 @@
 
 struct fake_device {
     struct kt_backend base;
-    int open;                /* 0 once the capture closed it */
-    int allocations;         /* device allocations that are live */
-    int fail_allocation;     /* n: the n-th next allocation fails; 0: none */
-    int building_graph;      /* not 0: synchronize answers KTRACE_ERROR_STATE */
-    uint64_t bytes_to_host;  /* copied so far */
-    uint64_t writes;         /* to_device calls so far */
+    int open;               /* 0 once the capture closed it */
+    int allocations;        /* device allocations that are live */
+    int fail_allocation;    /* n: the n-th next allocation fails; 0: none */
+    int building_graph;     /* not 0: synchronize answers KTRACE_ERROR_STATE */
+    uint64_t bytes_to_host; /* copied so far */
+    uint64_t writes;        /* to_device calls so far */
 };
 void fake_device_init(struct fake_device *device);
 

@@ -48,7 +48,8 @@ static struct ktrace_capture *begin(struct fixture *f, const struct ktrace_captu
     struct ktrace_capture *capture = NULL;
     fake_device_init(&f->device);
     const int status = kt_capture_begin_on(&capture, &f->device.base, options);
-    if (status < 0) fail_msg("begin: %s", ktrace_last_error());
+    if (status < 0)
+        fail_msg("begin: %s", ktrace_last_error());
     return capture;
 }
 
@@ -59,7 +60,8 @@ static void run_wave(struct fixture *f, uint32_t workgroup, uint32_t grid, uint6
     uint64_t clock = 1000000 + workgroup * 100;
     fake_wave_begin(&wave, &f->module, f->kernel, workgroup, grid, grid_id, clock);
     fake_event(&wave, 0, f->push, clock += 10);
-    for (unsigned i = 0; i < marks; i++) fake_event(&wave, 0, f->mark, clock += 10);
+    for (unsigned i = 0; i < marks; i++)
+        fake_event(&wave, 0, f->mark, clock += 10);
     fake_event(&wave, 0, f->pop, clock += 10);
     fake_wave_end(&wave, clock + 10);
 }
@@ -68,7 +70,8 @@ static struct ktrace_trace *read_trace(struct ktrace_capture *capture)
 {
     struct ktrace_trace *trace = NULL;
     const int status = ktrace_capture_read(&trace, capture);
-    if (status < 0) fail_msg("read: %s", ktrace_last_error());
+    if (status < 0)
+        fail_msg("read: %s", ktrace_last_error());
     return trace;
 }
 
@@ -92,7 +95,8 @@ static void test_records_and_reads(void **state)
     run_wave(f, 0, 1, 1, 3); /* dormant */
     struct ktrace_capture *capture = begin(f, NULL);
     assert_int_equal(ktrace_active(), 1);
-    for (uint32_t i = 0; i < 5; i++) run_wave(f, i, 5, 7, 3);
+    for (uint32_t i = 0; i < 5; i++)
+        run_wave(f, i, 5, 7, 3);
     struct ktrace_trace *trace = read_trace(capture);
     struct ktrace_trace_info info = info_of(trace);
     assert_int_equal(info.waves, 5);
@@ -136,7 +140,8 @@ static void test_empty_says_why(void **state)
     struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
     options.filter = &filter;
     capture = begin(f, &options);
-    for (uint32_t i = 0; i < 4; i++) run_wave(f, i, 4, 1, 1);
+    for (uint32_t i = 0; i < 4; i++)
+        run_wave(f, i, 4, 1, 1);
     trace = read_trace(capture);
     assert_non_null(strstr(ktrace_trace_warning(trace), "the filter turned away all 4 waves"));
     assert_int_equal(info_of(trace).waves_filtered, 4);
@@ -200,14 +205,18 @@ static void test_bad_options(void **state)
     const struct {
         int status;
         const char *says;
-    } expected[] = {{KTRACE_ERROR_ARGUMENT, "cannot hold one wave"}, {KTRACE_ERROR_ARGUMENT, "too large"},
-                    {KTRACE_ERROR_ARGUMENT, "block range in y is empty"}, {KTRACE_ERROR_VERSION, "does not know"},
+    } expected[] = {{KTRACE_ERROR_ARGUMENT, "cannot hold one wave"},
+                    {KTRACE_ERROR_ARGUMENT, "too large"},
+                    {KTRACE_ERROR_ARGUMENT, "block range in y is empty"},
+                    {KTRACE_ERROR_VERSION, "does not know"},
                     {KTRACE_ERROR_ARGUMENT, "struct_size is 0"}};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         struct ktrace_capture_options tried = options;
         const struct ktrace_capture_options *given = &tried;
-        if (i == 0) tried.buffer_bytes = 1000;
-        if (i == 1) tried.events_per_wave = 0xFFFFFFFF;
+        if (i == 0)
+            tried.buffer_bytes = 1000;
+        if (i == 1)
+            tried.events_per_wave = 0xFFFFFFFF;
         if (i == 2) {
             filter.block_first[1] = 4;
             filter.block_last[1] = 3;
@@ -217,7 +226,8 @@ static void test_bad_options(void **state)
             newer.options.struct_size = sizeof newer;
             given = &newer.options;
         }
-        if (i == 4) tried.struct_size = 0;
+        if (i == 4)
+            tried.struct_size = 0;
         fake_device_init(&f->device);
         assert_int_equal(kt_capture_begin_on(&capture, &f->device.base, given), expected[i].status);
         assert_non_null(strstr(ktrace_last_error(), expected[i].says));
@@ -262,12 +272,14 @@ static void test_wave_overflow(void **state)
         assert_int_equal(kt_layout_make(&layout, options.buffer_bytes, 8, 1), 0);
         struct ktrace_capture *capture = begin(f, &options);
         struct ktrace_trace *trace = NULL;
-        for (uint32_t i = 0; i < layout.regions + waves; i++) run_wave(f, i, 100000, 1, 1);
+        for (uint32_t i = 0; i < layout.regions + waves; i++)
+            run_wave(f, i, 100000, 1, 1);
         assert_int_equal(ktrace_capture_read(&trace, capture), KTRACE_ERROR_OVERFLOW);
         char says[64];
         snprintf(says, sizeof says, "%u of %llu waves found no room", waves,
                  (unsigned long long)(layout.regions + waves));
-        if (!strstr(ktrace_last_error(), says)) fail_msg("%s: %s", says, ktrace_last_error());
+        if (!strstr(ktrace_last_error(), says))
+            fail_msg("%s: %s", says, ktrace_last_error());
         const uint64_t bytes = suggested("buffer_bytes >= ");
         assert_true(bytes > options.buffer_bytes);
         assert_int_equal(suggested("events_per_wave >= "), 0);
@@ -281,7 +293,8 @@ static void test_wave_overflow(void **state)
         struct ktrace_capture_options enough = options;
         enough.buffer_bytes = bytes;
         capture = begin(f, &enough);
-        for (uint32_t i = 0; i < layout.regions + waves; i++) run_wave(f, i, 100000, 1, 1);
+        for (uint32_t i = 0; i < layout.regions + waves; i++)
+            run_wave(f, i, 100000, 1, 1);
         trace = read_trace(capture);
         assert_int_equal(info_of(trace).waves, layout.regions + waves);
         ktrace_trace_destroy(trace);
@@ -305,7 +318,8 @@ static void test_ring_overflow(void **state)
                 struct ktrace_capture *capture = begin(f, &options);
                 struct fake_wave wave;
                 fake_wave_begin(&wave, &f->module, f->kernel, 0, 1, 1, 5000);
-                for (uint32_t i = 0; i < totals[t]; i++) fake_event(&wave, lane, f->mark, 5010 + i * 10);
+                for (uint32_t i = 0; i < totals[t]; i++)
+                    fake_event(&wave, lane, f->mark, 5010 + i * 10);
                 fake_wave_end(&wave, 5020 + totals[t] * 10);
                 struct ktrace_trace *trace = NULL;
                 const int status = ktrace_capture_read(&trace, capture);
@@ -314,7 +328,8 @@ static void test_ring_overflow(void **state)
                     assert_int_equal(status, KTRACE_ERROR_OVERFLOW);
                     assert_int_equal(suggested(lane ? "events_per_lane >= " : "events_per_wave >= "), totals[t]);
                 } else {
-                    if (status < 0) fail_msg("%s", ktrace_last_error());
+                    if (status < 0)
+                        fail_msg("%s", ktrace_last_error());
                     assert_int_equal(info_of(trace).events, kept);
                     assert_int_equal(info_of(trace).slots_lost, totals[t] - kept);
                     struct ktrace_event_info event = {.struct_size = sizeof event};
@@ -395,7 +410,8 @@ static void test_peek_meets_half_a_header(void **state)
             memset(bytes, 0, sizeof whole);
             const size_t offset = backward ? 128 - written : 0;
             memcpy(bytes + offset, (const unsigned char *)&whole + offset, written);
-            if (ktrace_capture_peek(&trace, capture) < 0) fail_msg("peek: %s", ktrace_last_error());
+            if (ktrace_capture_peek(&trace, capture) < 0)
+                fail_msg("peek: %s", ktrace_last_error());
             const struct ktrace_trace_info info = info_of(trace);
             assert_true(info.waves == 1 || (info.waves == 2 && written >= 64));
             if (info.waves == 1)
@@ -453,7 +469,8 @@ static void test_reads_what_was_used(void **state)
 {
     struct fixture *f = *state;
     struct ktrace_capture *capture = begin(f, NULL);
-    for (uint32_t i = 0; i < 100; i++) run_wave(f, i, 100, 1, 8);
+    for (uint32_t i = 0; i < 100; i++)
+        run_wave(f, i, 100, 1, 8);
     const uint64_t before = f->device.bytes_to_host;
     struct ktrace_trace *trace = read_trace(capture);
     assert_true(f->device.bytes_to_host - before < 200000);

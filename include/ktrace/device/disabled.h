@@ -21,7 +21,8 @@ __host__ __device__
 #endif
 #define KTRACE_DISABLED_SECOND_(first, second, ...) ((void)KTRACE_DISABLED_USE(second))
 #define KTRACE_DISABLED_PAYLOAD(...) KTRACE_DISABLED_SECOND_(__VA_ARGS__, 0, 0)
-#define KTRACE_DISABLED_TOKEN_(token, ...) ((void)KTRACE_DISABLED_USE(token), KTRACE_DISABLED_PAYLOAD(token, __VA_ARGS__))
+#define KTRACE_DISABLED_TOKEN_(token, ...) \
+    ((void)KTRACE_DISABLED_USE(token), KTRACE_DISABLED_PAYLOAD(token, __VA_ARGS__))
 
 #define KTRACE_KERNEL(name)
 #define KTRACE_KERNEL_IF(traced, name)

@@ -1,0 +1,163 @@
+/* device/nvidia_event.h - sites and events. Part of nvidia.h. */
+#ifndef KTRACE_DEVICE_NVIDIA_EVENT_H
+#define KTRACE_DEVICE_NVIDIA_EVENT_H
+
+#include "nvidia_payload.h"
+
+namespace ktrace_detail
+{
+
+/* How an event names its site. */
+struct bank_offset {
+    ktrace_u32 value; /* of the descriptor in the constant bank: an immediate in the machine code */
+};
+struct global_address {
+    ktrace_u64 value; /* of the descriptor in global memory: a slot of its own */
+};
+
+/* The descriptor as the compiler initializes it: the text is an address, which only a pointer can hold. */
+struct site_image {
+    ktrace_u16 magic;
+    ktrace_u8 kind, payload_type;
+    ktrace_u32 version_line;
+    const char *text;
+};
+static_assert(sizeof(site_image) == sizeof(struct ktrace_site), "the image is what the host reads");
+
+#if KTRACE_SITES_IN_GLOBAL
+typedef global_address site_id;
+#define KTRACE_SITE_SPACE __device__
+KTRACE_DEVICE_INLINE site_id id_of(const site_image *site)
+{
+    return {(ktrace_u64)site};
+}
+#else
+typedef bank_offset site_id;
+#define KTRACE_SITE_SPACE __constant__
+KTRACE_DEVICE_INLINE site_id id_of(const site_image *site)
+{
+#if defined(__CUDA_ARCH__)
+    return {(ktrace_u32)__cvta_generic_to_constant(site)};
+#else
+    return {(ktrace_u32)(ktrace_u64)site};
+#endif
+}
+#endif
+
+#define KTRACE_SITE(kind, type, name) \
+    ([]() -> ktrace_detail::site_id { \
+        static KTRACE_SITE_SPACE const ktrace_detail::site_image site = { \
+            KTRACE_SITE_MAGIC, kind, type, ((ktrace_u32)KTRACE_WIRE_VERSION << 24) | (ktrace_u32)__LINE__, \
+            name "\0" __FILE__}; \
+        return ktrace_detail::id_of(&site); \
+    }())
+
+/* Ends need no name of their own: one descriptor a kind and payload type serves them all. */
+KTRACE_DEVICE_INLINE site_id pop_site()
+{
+    return KTRACE_SITE(KTRACE_KIND_POP, KTRACE_PAYLOAD_NONE, "");
+}
+template <ktrace_u8 Type>
+KTRACE_DEVICE_INLINE site_id stop_site()
+{
+    return KTRACE_SITE(KTRACE_KIND_STOP, Type, "");
+}
+
+} /* namespace ktrace_detail */
+
+/* A wave's handle, in registers; each lane has its own. */
+struct ktrace_wave {
+    ktrace_u32 count_bytes;         /* 8 * (slots this lane stored + 1) */
+    ktrace_u32 ring_low, ring_high; /* address of this lane's ring, aligned to its size */
+    ktrace_u32 ring_mask;           /* its size - 1 */
+    ktrace_u32 elect_mask;          /* lanes below this one; all ones in a wave that does not record */
+};
+
+typedef ktrace_u32 ktrace_token; /* its start's clock | 1; 0 is inactive */
+
+namespace ktrace_detail
+{
+
+/* The token whose range an event closes: of the first lane that holds one (a stop), or of the first lane (a next). */
+struct stopped_token {
+    ktrace_token value;
+};
+struct followed_token {
+    ktrace_token value;
+};
+
+/* One event, as few instructions as the machine allows: VOTE, LOP3 (who leads), CS2R, LOP3 (address), LEA (site |
+ * sequence), STG, IADD, and a MOV for the address' upper half. The election comes before the clock read: it depends on
+ * nothing, so the compiler overlaps it with what runs before; after the read only the store waits. Operands: %0 count,
+ * %1 clock, %2 ring low, %3 ring high, %4 ring mask, %5 elect mask, %6 site id, %7... what else is stored. */
+#define KTRACE_ASM_BEGIN "{ .reg .u32 m, a, c, d, x; .reg .pred n, r; .reg .u64 p;\n\t"
+/* n: this lane does not lead. */
+#define KTRACE_ASM_ELECT "activemask.b32 m;\n\tlop3.or.b32 x|n, m, %5, 0, 0xC0, 0;\n\t"
+/* Of the active lanes that hold a token: the mask counts predicated lanes only. */
+#define KTRACE_ASM_ELECT_HOLDER(token) \
+    "setp.eq.u32 r, " token ", 0; mov.u32 m, 0;\n\t@!r activemask.b32 m;\n\tlop3.or.b32 x|n, m, %5, 0, 0xC0, r;\n\t"
+#define KTRACE_ASM_CLOCK "mov.u32 %1, %%clock;\n\tlop3.b32 a, %0, %4, %2, 0xEA; mov.b64 p, {a, %3};\n\t"
+#define KTRACE_ASM_EVENT KTRACE_ASM_CLOCK "mad.lo.u32 d, %0, 8192, %6;\n\t@!n st.global.v2.u32 [p], {%1, d};\n\t"
+/* The low half of the token in place of the sequence number. */
+#define KTRACE_ASM_EVENT_TOKEN(token) \
+    KTRACE_ASM_CLOCK "mad.lo.u32 d, " token ", 65536, %6;\n\t@!n st.global.v2.u32 [p], {%1, d};\n\t"
+#define KTRACE_ASM_SLOT(bytes) "add.u32 c, %0, " bytes "; lop3.b32 a, c, %4, %2, 0xEA; mov.b64 p, {a, %3};\n\t"
+#define KTRACE_ASM_STORE_32(value) "@!n st.global.u32 [p], " value ";\n\t"
+#define KTRACE_ASM_STORE_64(value) "@!n st.global.u64 [p], " value ";\n\t"
+#define KTRACE_ASM_END(bytes) "@!n add.u32 %0, %0, " bytes "; }"
+
+/* The overloads of record: (wave, site [, token] [, payload]). Each returns its clock. `event` is the election and the
+ * event's own slot, `slots` what follows it, `bytes` all of them together. */
+#if defined(__CUDA_ARCH__)
+#define KTRACE_RECORD(parameters, id, event, slots, bytes, ...) \
+    KTRACE_DEVICE_INLINE ktrace_u32 record parameters \
+    { \
+        ktrace_u32 clock; \
+        asm volatile(KTRACE_ASM_BEGIN event slots KTRACE_ASM_END(bytes) \
+                     : "+r"(wave.count_bytes), "=&r"(clock) \
+                     : "r"(wave.ring_low), "r"(wave.ring_high), "r"(wave.ring_mask), "r"(wave.elect_mask), \
+                       "r"((ktrace_u32)(id))__VA_ARGS__ \
+                     : "memory"); \
+        return clock; \
+    }
+#else /* the host's pass over __host__ __device__ functions: nothing is recorded there */
+#define KTRACE_RECORD(parameters, id, event, slots, bytes, ...) \
+    KTRACE_DEVICE_INLINE ktrace_u32 record parameters \
+    { \
+        return 0; \
+    }
+#endif
+#define KTRACE_AND_U32(value) , "r"(value)
+#define KTRACE_AND_U64(value) , "l"((unsigned long long)(value))
+#define KTRACE_SLOT_32(place, value) KTRACE_ASM_SLOT(place) KTRACE_ASM_STORE_32(value)
+#define KTRACE_SLOT_64(place, value) KTRACE_ASM_SLOT(place) KTRACE_ASM_STORE_64(value)
+
+/* Without and with a payload of either width, for one way to begin the event. `more` are operands %7 on, `n` the first
+ * free number, and `after` and `end` count the slots in bytes: before the payload, and with it. */
+#define KTRACE_RECORDS(parameters, id, event, slots, n, after, end, more) \
+    KTRACE_RECORD((ktrace_wave & wave, KTRACE_UNPACK parameters), id, event, slots, after, more) \
+    KTRACE_RECORD((ktrace_wave & wave, KTRACE_UNPACK parameters, ktrace_u32 bits), id, event, \
+                  slots KTRACE_SLOT_32(after, n), end, more KTRACE_AND_U32(bits)) \
+    KTRACE_RECORD((ktrace_wave & wave, KTRACE_UNPACK parameters, ktrace_u64 bits), id, event, \
+                  slots KTRACE_SLOT_64(after, n), end, more KTRACE_AND_U64(bits))
+#define KTRACE_UNPACK(...) __VA_ARGS__
+
+#define KTRACE_PLAIN KTRACE_ASM_ELECT KTRACE_ASM_EVENT
+#define KTRACE_STOP KTRACE_ASM_ELECT_HOLDER("%7") KTRACE_ASM_EVENT_TOKEN("%7")
+#define KTRACE_NEXT KTRACE_ASM_ELECT KTRACE_ASM_EVENT_TOKEN("%7")
+
+KTRACE_RECORDS((bank_offset site), site.value, KTRACE_PLAIN, , "%7", "8", "16", )
+KTRACE_RECORDS((bank_offset site, stopped_token token), site.value, KTRACE_STOP, , "%8", "8", "16",
+               KTRACE_AND_U32(token.value))
+KTRACE_RECORDS((bank_offset site, followed_token token), site.value, KTRACE_NEXT, , "%8", "8", "16",
+               KTRACE_AND_U32(token.value))
+KTRACE_RECORDS((global_address site), KTRACE_SITE_WIDE, KTRACE_PLAIN, KTRACE_SLOT_64("8", "%7"), "%8", "16", "24",
+               KTRACE_AND_U64(site.value))
+KTRACE_RECORDS((global_address site, stopped_token token), KTRACE_SITE_WIDE, KTRACE_STOP, KTRACE_SLOT_64("8", "%8"),
+               "%9", "16", "24", KTRACE_AND_U32(token.value) KTRACE_AND_U64(site.value))
+KTRACE_RECORDS((global_address site, followed_token token), KTRACE_SITE_WIDE, KTRACE_NEXT, KTRACE_SLOT_64("8", "%8"),
+               "%9", "16", "24", KTRACE_AND_U32(token.value) KTRACE_AND_U64(site.value))
+
+} /* namespace ktrace_detail */
+
+#endif

@@ -1,0 +1,270 @@
+/* device/nvidia_wave.h - the module's control block, and how a wave starts and ends. Part of nvidia.h. */
+#ifndef KTRACE_DEVICE_NVIDIA_WAVE_H
+#define KTRACE_DEVICE_NVIDIA_WAVE_H
+
+#include "nvidia_event.h"
+
+/* Found by name in modules loaded through the driver API, by address in objects that nvcc links. In whole-program mode
+ * each translation unit is a module and has its own; with -rdc=true the linked module has one. */
+#if defined(__CUDACC_RDC__)
+extern "C" {
+inline
+#else
+static
+#endif
+    __constant__ __align__(128) struct ktrace_control ktrace_control_block = {KTRACE_CONTROL_MAGIC,
+                                                                              KTRACE_WIRE_VERSION,
+                                                                              sizeof(struct ktrace_control),
+                                                                              {0, 0},
+                                                                              0,
+                                                                              0,
+                                                                              0,
+                                                                              0,
+                                                                              0,
+                                                                              0,
+                                                                              0,
+                                                                              0,
+                                                                              0,
+                                                                              0,
+                                                                              {{0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0}};
+#if defined(__CUDACC_RDC__)
+}
+#endif
+
+namespace ktrace_detail
+{
+
+#define KTRACE_SPECIAL_U32(name, register) \
+    KTRACE_DEVICE_INLINE ktrace_u32 name() \
+    { \
+        ktrace_u32 value; \
+        asm("mov.u32 %0, %%" register ";" : "=r"(value)); \
+        return value; \
+    }
+#define KTRACE_SPECIAL_U64(how, name, register) \
+    KTRACE_DEVICE_INLINE ktrace_u64 name() \
+    { \
+        unsigned long long value; \
+        how("mov.u64 %0, %%" register ";" : "=l"(value)); \
+        return value; \
+    }
+#if defined(__CUDA_ARCH__)
+KTRACE_SPECIAL_U32(lane_id, "laneid")
+KTRACE_SPECIAL_U32(lanes_below, "lanemask_lt")
+KTRACE_SPECIAL_U32(sm_id, "smid")
+KTRACE_SPECIAL_U32(sm_count, "nsmid")
+KTRACE_SPECIAL_U32(warp_slot, "warpid")
+KTRACE_SPECIAL_U64(asm, grid_id, "gridid")
+KTRACE_SPECIAL_U64(asm volatile, clock_ticks, "clock64")
+KTRACE_SPECIAL_U64(asm volatile, wall_ns, "globaltimer")
+#if __CUDA_ARCH__ >= 900
+KTRACE_SPECIAL_U32(cluster_rank, "cluster_ctarank")
+#else
+KTRACE_DEVICE_INLINE ktrace_u32 cluster_rank()
+{
+    return 0;
+}
+#endif
+#endif
+#undef KTRACE_SPECIAL_U32
+#undef KTRACE_SPECIAL_U64
+
+constexpr ktrace_u32 no_region = 0xFFFFFFFFu;
+
+struct wave_place {
+    ktrace_u32 wave, waves; /* within the workgroup */
+};
+
+#if defined(__CUDA_ARCH__)
+
+KTRACE_DEVICE_INLINE wave_place place_of_wave()
+{
+    wave_place place;
+    const ktrace_u32 thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    place.wave = thread >> 5;
+    place.waves = (blockDim.x * blockDim.y * blockDim.z + 31) >> 5;
+    return place;
+}
+
+KTRACE_DEVICE_INLINE bool passes(const struct ktrace_filter &filter, const wave_place &place)
+{
+    const ktrace_u32 sm = sm_id();
+    const ktrace_u32 wave_bit = place.wave < 32 ? filter.wave_mask_low >> place.wave
+                                                : filter.wave_mask_high >> (place.wave < 64 ? place.wave - 32 : 31);
+    const ktrace_u32 workgroup = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    return blockIdx.x >= filter.block_first[0] && blockIdx.x <= filter.block_last[0] &&
+           blockIdx.y >= filter.block_first[1] && blockIdx.y <= filter.block_last[1] &&
+           blockIdx.z >= filter.block_first[2] && blockIdx.z <= filter.block_last[2] && sm >= filter.place_first &&
+           sm <= filter.place_last && (wave_bit & 1) != 0 &&
+           (filter.workgroup_step <= 1 || workgroup % filter.workgroup_step == 0);
+}
+
+/* The value of the one lane where `chosen`, for all `lanes`. Uniform in the compiler's eyes where the machine can say so,
+ * so that the kernel's own code behind it keeps its uniform registers. */
+KTRACE_DEVICE_INLINE ktrace_u32 of_chosen(ktrace_u32 value, bool chosen, ktrace_u32 lanes)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(lanes, chosen ? value : 0);
+#else
+    return __shfl_sync(lanes, value, __ffs((int)__ballot_sync(lanes, chosen)) - 1);
+#endif
+}
+
+/* Adds 1 in the lane where `chosen` and returns what was there, all ones past 32 bits; without a branch. */
+KTRACE_DEVICE_INLINE ktrace_u32 take_number(ktrace_u64 *counter, bool chosen)
+{
+    unsigned long long before = 0;
+    asm volatile("{ .reg .pred q; setp.ne.u32 q, %2, 0; @q atom.global.add.u64 %0, [%1], 1; }"
+                 : "+l"(before)
+                 : "l"((unsigned long long)counter), "r"((ktrace_u32)chosen)
+                 : "memory");
+    return before >> 32 ? 0xFFFFFFFFu : (ktrace_u32)before;
+}
+
+/* A full partition passes the wave on. Once all are full a flag spares later waves the search. One lane. */
+KTRACE_DEVICE_INLINE ktrace_u32 claim_elsewhere(const struct ktrace_control &control, ktrace_u32 partition)
+{
+    struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
+    volatile ktrace_u64 *full = &counters->all.full;
+    for (ktrace_u32 step = 1; step < control.partitions && *full == 0; step++) {
+        const ktrace_u32 next = (partition + step) & (control.partitions - 1);
+        volatile ktrace_u64 *claims = &counters->partition[next].claims;
+        if (*claims >= control.regions_per_partition)
+            continue;
+        const ktrace_u64 index = atomicAdd((unsigned long long *)claims, 1ull);
+        if (index < control.regions_per_partition)
+            return (ktrace_u32)index * control.partitions + next;
+    }
+    *full = 1;
+    atomicAdd((unsigned long long *)&counters->all.dropped, 1ull);
+    return no_region;
+}
+
+KTRACE_DEVICE_INLINE void store_words(bool chosen, ktrace_u64 address, ktrace_u32 a, ktrace_u32 b, ktrace_u32 c,
+                                      ktrace_u32 d)
+{
+    asm volatile("{ .reg .pred q; setp.ne.u32 q, %5, 0; @q st.global.v4.u32 [%0], {%1, %2, %3, %4}; }" ::"l"(
+                     (unsigned long long)address),
+                 "r"(a), "r"(b), "r"(c), "r"(d), "r"((ktrace_u32)chosen)
+                 : "memory");
+}
+KTRACE_DEVICE_INLINE void store_pair(bool chosen, ktrace_u64 address, ktrace_u64 a, ktrace_u64 b)
+{
+    store_words(chosen, address, (ktrace_u32)a, (ktrace_u32)(a >> 32), (ktrace_u32)b, (ktrace_u32)(b >> 32));
+}
+
+/* A wall time between two clock reads, the clock at their middle, and how far they are apart. */
+struct anchor {
+    ktrace_u64 clock, wall;
+    ktrace_u32 gap;
+};
+KTRACE_DEVICE_INLINE anchor read_anchor()
+{
+    anchor result;
+    const ktrace_u64 before = clock_ticks();
+    result.wall = wall_ns();
+    const ktrace_u64 after = clock_ticks();
+    result.gap = (ktrace_u32)(after - before);
+    result.clock = before + result.gap / 2;
+    return result;
+}
+
+KTRACE_DEVICE_INLINE void write_header(bool leads, ktrace_u64 header, const struct ktrace_control &control,
+                                       site_id kernel, const wave_place &place, const anchor &start,
+                                       ktrace_u32 lane_count)
+{
+    store_words(leads, header, KTRACE_WAVE_MAGIC, KTRACE_WIRE_VERSION | KTRACE_ARCH_NVIDIA << 16 | lane_count << 24,
+                control.module, (ktrace_u32)__cvta_generic_to_constant(&control));
+    store_pair(leads, header + 16, kernel.value, grid_id());
+    store_words(leads, header + 32, gridDim.x, gridDim.y, gridDim.z, blockIdx.x);
+    store_words(leads, header + 48, blockIdx.y, blockIdx.z, blockDim.x | blockDim.y << 16,
+                blockDim.z | place.wave << 16);
+    store_pair(leads, header + 64, start.clock, start.wall);
+    /* the end anchor at 80 stays 0 until the wave ends */
+    store_words(leads, header + 96, sm_id(), sm_count(), warp_slot(), cluster_rank());
+    store_words(leads, header + 112, start.gap, 0, 0, 0);
+}
+
+/* The region of a wave that the filter let through, or no_region. Consecutive waves of a row of workgroups take consecutive
+ * partitions. */
+KTRACE_DEVICE_INLINE ktrace_u32 claim(const struct ktrace_control &control, const wave_place &place, ktrace_u32 lanes,
+                                      bool leads, anchor *start)
+{
+    struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
+    const ktrace_u32 partition = (blockIdx.x * place.waves + place.wave) & (control.partitions - 1);
+    const ktrace_u32 taken = take_number(&counters->partition[partition].claims, leads);
+    *start = read_anchor(); /* while the atomic is under way */
+    const ktrace_u32 index = of_chosen(taken, leads, lanes);
+    if (index < control.regions_per_partition)
+        return index * control.partitions + partition;
+    return of_chosen(leads ? claim_elsewhere(control, partition) : 0, leads, lanes);
+}
+
+KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
+{
+    const struct ktrace_control &control = ktrace_control_block;
+    wave.count_bytes = 8;
+    wave.ring_low = wave.ring_high = wave.ring_mask = 0;
+    wave.elect_mask = 0xFFFFFFFFu;
+    if (control.mode == KTRACE_MODE_DORMANT)
+        return;
+
+    const wave_place place = place_of_wave();
+    const ktrace_u32 lanes = __activemask(), lane = lane_id(), below = lanes_below();
+    const bool leads = (lanes & below) == 0;
+    if (control.mode == KTRACE_MODE_FILTER && !passes(control.filter, place)) {
+        struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
+        take_number(&counters->partition[place.wave & (control.partitions - 1)].filtered, leads);
+        return;
+    }
+    anchor start;
+    const ktrace_u32 region = claim(control, place, lanes, leads, &start);
+    if (region == no_region)
+        return;
+
+    const ktrace_u32 ring_bytes = lane == 0 ? control.main_ring_bytes : control.lane_ring_bytes;
+    const ktrace_u64 rings = lane == 0 ? control.main_rings : control.lane_rings;
+    const ktrace_u64 ring = rings + (ktrace_u64)(lane == 0 ? region : region * 31 + (lane - 1)) * ring_bytes;
+    wave.ring_low = (ktrace_u32)ring;
+    wave.ring_high = (ktrace_u32)(ring >> 32);
+    wave.ring_mask = ring_bytes - 1;
+    wave.elect_mask = below;
+    write_header(leads, control.headers + (ktrace_u64)region * sizeof(struct ktrace_wave_header), control, kernel,
+                 place, start, __popc(lanes));
+}
+
+/* Lanes may come here together or apart: each writes its own count, and the last to come writes the end that stays. */
+KTRACE_DEVICE_INLINE void end(const ktrace_wave &wave)
+{
+    if (wave.elect_mask == 0xFFFFFFFFu)
+        return;
+    const struct ktrace_control &control = ktrace_control_block;
+    const anchor stop = read_anchor();
+    const ktrace_u32 lane = lane_id();
+    /* the region follows from the ring's address: no register is kept for it */
+    const ktrace_u64 ring = (ktrace_u64)wave.ring_high << 32 | wave.ring_low;
+    const ktrace_u32 index =
+        (ktrace_u32)((ring - (lane == 0 ? control.main_rings : control.lane_rings)) >> __popc(wave.ring_mask));
+    const ktrace_u32 region = lane == 0 ? index : index / 31;
+    struct ktrace_wave_header *header = (struct ktrace_wave_header *)control.headers + region;
+    header->final_count_bytes[lane] = wave.count_bytes;
+    if ((__activemask() & wave.elect_mask) == 0) {
+        store_pair(true, (ktrace_u64)&header->end_clock_ticks, stop.clock, stop.wall);
+        header->end_gap_ticks = stop.gap;
+    }
+}
+
+#else
+
+KTRACE_DEVICE_INLINE void begin(ktrace_wave &, site_id)
+{
+}
+KTRACE_DEVICE_INLINE void end(const ktrace_wave &)
+{
+}
+
+#endif
+
+} /* namespace ktrace_detail */
+
+#endif
