@@ -139,7 +139,7 @@ static void run_gemm(struct wave *wave, const struct sites *sites, uint32_t slot
     record_payload(wave, 10, sites->mainloop, tiles);
     for (uint32_t tile = 0; tile < tiles; tile++) {
         uint32_t token = record_payload(wave, 8, sites->k_tile, tile);
-        build_stop(wave->device->build, wave->number, 0, wait_ns(wave, 620), sites->stop, token, 0xFFFFFFFF);
+        build_stop(wave->device->build, wave->number, 0, wait_ns(wave, 620), sites->stop, token);
         wave->device->events++;
     }
     record(wave, 10, sites->pop);

@@ -3,9 +3,11 @@
 #include "clock.h"
 
 #define SEQUENCES 0x10000u
-#define FOLLOWERS_MAX 3u
+#define FOLLOWERS_MAX 2u
 /* How far a guess of where a wrapped ring's first event lies is tried out. */
 #define TRIAL_SLOTS 64u
+/* A STOP or NEXT at the edge of a wrapped ring is believed when the next event comes within this time. */
+#define EDGE_TICKS (1u << 24)
 /* A lane may leave up to this long after the end anchor was read: two groups of lanes leaving can store in either order. */
 #define LEAVE_TICKS (1u << 20)
 
@@ -43,22 +45,29 @@ static inline const struct kt_site *site_of(const struct walk *walk, const struc
     return next ? kt_site_index_wide_event(walk->sites, bits_of(next)) : NULL;
 }
 
-static inline const struct kt_site *event_at(const struct walk *walk, uint32_t i)
-{
-    const struct ktrace_slot *slot = slot_at(walk, i);
-    if (slot->sequence != (uint16_t)(walk->first_index + i))
-        return NULL;
-    return site_of(walk, slot, i + 1 < walk->count ? slot_at(walk, i + 1) : NULL);
-}
-
 static inline int has_token(const struct kt_site *site)
 {
     return site->kind == KTRACE_KIND_STOP || site->kind == KTRACE_KIND_NEXT;
 }
 
+/* Tokens are odd; a NEXT has 0 where there was none. */
+static inline int token_is_valid(const struct ktrace_slot *slot, const struct kt_site *site)
+{
+    return (slot->sequence & 1) != 0 || (slot->sequence == 0 && site->kind == KTRACE_KIND_NEXT);
+}
+
+static inline const struct kt_site *event_at(const struct walk *walk, uint32_t i)
+{
+    const struct ktrace_slot *slot = slot_at(walk, i);
+    const struct kt_site *site = site_of(walk, slot, i + 1 < walk->count ? slot_at(walk, i + 1) : NULL);
+    if (!site || (has_token(site) ? !token_is_valid(slot, site) : slot->sequence != (uint16_t)(walk->first_index + i)))
+        return NULL;
+    return site;
+}
+
 static inline uint32_t followers_of(const struct kt_site *site)
 {
-    return (uint32_t)(site->wide != 0) + has_token(site) + (site->payload_type != KTRACE_PAYLOAD_NONE);
+    return (uint32_t)(site->wide != 0) + (site->payload_type != KTRACE_PAYLOAD_NONE);
 }
 
 /* A payload's slot to 64 bits: types of 32 leave the upper half as it was. */
@@ -73,17 +82,23 @@ static inline uint64_t extended(uint64_t bits, uint8_t payload_type)
     }
 }
 
-/* Slots among the next few that are no event, when the walk begins at `from`. */
+/* What speaks against the walk beginning at `from`: two for each slot among the next few that is no event; one if it would
+ * begin with a STOP or NEXT that lies long before what follows, since nothing but its site tells that from a payload. */
 static uint32_t trial_errors(const struct walk *walk, uint32_t from)
 {
-    uint32_t errors = 0, end = walk->count - from < TRIAL_SLOTS ? walk->count : from + TRIAL_SLOTS;
+    uint32_t errors = 0, end = walk->count - from < TRIAL_SLOTS ? walk->count : from + TRIAL_SLOTS, second = 0;
+    const struct kt_site *first = from < end ? event_at(walk, from) : NULL;
     for (uint32_t i = from; i < end; i++) {
         const struct kt_site *site = event_at(walk, i);
+        if (site && i > from && !second)
+            second = i;
         if (site)
             i += followers_of(site);
         else
-            errors++;
+            errors += 2;
     }
+    if (first && has_token(first) && second)
+        errors += slot_at(walk, second)->clock_ticks - slot_at(walk, from)->clock_ticks >= EDGE_TICKS;
     return errors;
 }
 
@@ -102,35 +117,29 @@ static uint32_t first_event_of(const struct walk *walk)
     return best;
 }
 
-/* The events of what lies at slot i: one; two of a NEXT, whose stop comes first; none where nothing was there to stop. */
+/* The events of what lies at slot i: one; two of a NEXT that names a token, the stop first. */
 static size_t read_event(struct kt_ring_event *out, const struct walk *walk, uint32_t i, const struct kt_site *site,
                          uint8_t lane)
 {
+    const struct ktrace_slot *slot = slot_at(walk, i);
+    struct kt_ring_event event = {.clock_ticks = slot->clock_ticks, .lane = lane};
     size_t count = 0;
-    uint32_t clock = slot_at(walk, i)->clock_ticks;
-    struct kt_token token = {clock | 1, 0};
     i += site->wide;
-    if (has_token(site)) {
-        struct kt_token stopped;
-        memcpy(&stopped, slot_at(walk, ++i), sizeof stopped);
-        stopped.token = stopped.token == 1 ? 0 : stopped.token | 1; /* it is stored ^ 1 */
-        if (site->kind == KTRACE_KIND_STOP && stopped.lanes == 0)
-            return 0;
-        if (site->kind == KTRACE_KIND_STOP) {
-            token = stopped;
-        } else {
-            const struct kt_site *halves = kt_site_index_halves(walk->sites, site);
-            if (stopped.lanes)
-                out[count++] =
-                    (struct kt_ring_event){.clock_ticks = clock, .site = &halves[0], .token = stopped, .lane = lane};
-            site = &halves[1];
-        }
+    if (site->kind == KTRACE_KIND_NEXT) {
+        const struct kt_site *halves = kt_site_index_halves(walk->sites, site);
+        event.site = &halves[0];
+        event.token = slot->sequence;
+        out[count] = event;
+        count += slot->sequence != 0;
+        site = &halves[1];
     }
-    out[count] = (struct kt_ring_event){.clock_ticks = clock, .site = site, .token = token, .lane = lane};
+    event.site = site;
+    event.token = site->kind == KTRACE_KIND_STOP ? slot->sequence : (uint16_t)(slot->clock_ticks | 1);
     if (site->payload_type != KTRACE_PAYLOAD_NONE) {
-        out[count].payload = extended(bits_of(slot_at(walk, i + 1)), site->payload_type);
-        out[count].flags = KT_EVENT_PAYLOAD;
+        event.payload = extended(bits_of(slot_at(walk, i + 1)), site->payload_type);
+        event.flags = KT_EVENT_PAYLOAD;
     }
+    out[count] = event;
     return count + 1;
 }
 
@@ -158,9 +167,13 @@ static size_t read_events(struct kt_decoded_wave *wave, struct kt_ring_event *ev
 static inline const struct kt_site *event_at_place(const struct walk *ring, uint32_t place)
 {
     const struct ktrace_slot *slot = &ring->slots[place];
-    if (((slot->sequence ^ place) & ring->mask & (SEQUENCES - 1)) != 0 || bits_of(slot) == 0)
+    if (bits_of(slot) == 0)
         return NULL;
-    return site_of(ring, slot, &ring->slots[(place + 1) & ring->mask]);
+    const struct kt_site *site = site_of(ring, slot, &ring->slots[(place + 1) & ring->mask]);
+    if (!site || (has_token(site) ? !token_is_valid(slot, site)
+                                  : ((slot->sequence ^ place) & ring->mask & (SEQUENCES - 1)) != 0))
+        return NULL;
+    return site;
 }
 
 /* The ring up to `head` was written in lap `lap`, the rest in the lap before: how many events say so, for the best head. */
@@ -212,11 +225,13 @@ static uint64_t newest_by_sequence(const struct walk *ring, const uint32_t *plac
     return index;
 }
 
-/* The same where sequence numbers repeat within the ring: behind the newest event the clock steps back. */
+/* The same where sequence numbers repeat within the ring, or no event has one: behind the newest event the clock steps
+ * back. */
 static uint64_t newest_by_clock(const struct walk *ring, const uint32_t *places, size_t count)
 {
     uint32_t largest = 0x7FFFFFFF;
-    uint64_t newest = places[count - 1];
+    /* without such a step it is the last; no slot has index 0, so that what lies at place 0 is of a later lap */
+    uint64_t newest = (bits_of(&ring->slots[0]) ? (uint64_t)ring->mask + 1 : 0) + places[count - 1];
     for (size_t i = 1; i < count; i++) {
         uint32_t step = ring->slots[places[i]].clock_ticks - ring->slots[places[i - 1]].clock_ticks;
         if (step > largest) {
@@ -227,9 +242,10 @@ static uint64_t newest_by_clock(const struct walk *ring, const uint32_t *places,
     return newest;
 }
 
-/* The places of what looks like an event and is none's follower. An event of the lap before can lose its followers to the
- * newest event, which then has an index of just one lap more. The first time around finds out what covers place 0. */
-static size_t find_events(uint32_t *places, const struct walk *ring)
+/* The places of what looks like an event and is none's follower; those of STOP and NEXT only `with_tokens`. An event of the
+ * lap before can lose its followers to the newest event, which then has an index of just one lap more. The first time around
+ * finds out what covers place 0. */
+static size_t find_events(uint32_t *places, const struct walk *ring, int with_tokens)
 {
     size_t count = 0;
     uint32_t capacity = ring->count, covered = 0, next_sequence = 0;
@@ -237,10 +253,11 @@ static size_t find_events(uint32_t *places, const struct walk *ring)
         uint32_t place = i & ring->mask;
         const struct kt_site *site = event_at_place(ring, place);
         uint16_t sequence = ring->slots[place].sequence;
-        if (site && (covered == 0 || sequence == (uint16_t)(next_sequence + capacity))) {
+        int numbered = site && !has_token(site);
+        if (site && (covered == 0 || (numbered && sequence == (uint16_t)(next_sequence + capacity)))) {
             covered = followers_of(site);
-            next_sequence = sequence + 1u;
-            if (i >= capacity)
+            next_sequence = (numbered ? sequence : next_sequence) + 1u;
+            if (i >= capacity && (numbered || with_tokens))
                 places[count++] = place;
         } else if (covered) {
             covered--;
@@ -250,6 +267,40 @@ static size_t find_events(uint32_t *places, const struct walk *ring)
     return count;
 }
 
+/* STOP and NEXT events behind `last`, the last slot of the newest event that has a sequence number: up to where the clock
+ * steps back. Returns the last slot of the last of them. */
+static uint64_t behind_newest(const struct walk *ring, uint64_t newest, uint64_t last)
+{
+    uint64_t limit = newest + ring->mask; /* the slot before the newest event's own */
+    uint32_t clock = ring->slots[newest & ring->mask].clock_ticks;
+    while (last < limit) {
+        uint32_t place = (uint32_t)(last + 1) & ring->mask;
+        const struct kt_site *site = event_at_place(ring, place);
+        if (!site || !has_token(site) || followers_of(site) >= limit - last ||
+            ring->slots[place].clock_ticks - clock > 0x7FFFFFFF)
+            break;
+        clock = ring->slots[place].clock_ticks;
+        last += 1 + followers_of(site);
+    }
+    return last;
+}
+
+/* Index of a whole ring's last slot that was written; 0: none. */
+static uint64_t last_slot_of(const struct walk *ring, uint32_t *places)
+{
+    uint64_t newest;
+    size_t count = ring->count < SEQUENCES ? find_events(places, ring, 0) : 0;
+    if (count) {
+        newest = newest_by_sequence(ring, places, count);
+        return behind_newest(ring, newest, newest + followers_of(event_at_place(ring, (uint32_t)newest & ring->mask)));
+    }
+    count = find_events(places, ring, 1);
+    if (count == 0)
+        return 0;
+    newest = newest_by_clock(ring, places, count);
+    return newest + followers_of(event_at_place(ring, (uint32_t)newest & ring->mask));
+}
+
 /* Turn a whole ring in place order to index order. The slots that this leaves out were never written, or are garbage. */
 static int order_whole_ring(struct kt_decoded_wave *wave, struct walk *ring)
 {
@@ -257,12 +308,7 @@ static int order_whole_ring(struct kt_decoded_wave *wave, struct walk *ring)
     uint32_t *places = kt_array_new(capacity, sizeof *places);
     if (!places)
         return KTRACE_ERROR_MEMORY;
-    size_t count = find_events(places, ring);
-    uint64_t last = 0;
-    if (count) {
-        last = capacity < SEQUENCES ? newest_by_sequence(ring, places, count) : newest_by_clock(ring, places, count);
-        last += followers_of(event_at_place(ring, (uint32_t)last & ring->mask));
-    }
+    uint64_t last = last_slot_of(ring, places);
     free(places);
 
     ring->first_index = last >= capacity ? last - capacity + 1 : 1;
@@ -351,7 +397,7 @@ static int decode_ring(struct run *out, struct kt_decoded_wave *wave, const stru
     return 0;
 }
 
-static inline void emit(struct kt_event *event, struct kt_token *token, const struct kt_ring_event *from,
+static inline void emit(struct kt_event *event, uint16_t *token, const struct kt_ring_event *from,
                         struct kt_clock_cursor *cursor)
 {
     *event = (struct kt_event){.time_ps = kt_clock_cursor_ps(cursor, from->clock_ticks),
@@ -365,7 +411,7 @@ static inline void emit(struct kt_event *event, struct kt_token *token, const st
 
 /* By clock, then by lane: runs come in the order of their lanes, and lanes record in bursts, so that a run is followed as
  * long as it stays in front. */
-static uint32_t merge(struct kt_event *events, struct kt_token *tokens, struct run *runs, size_t run_count,
+static uint32_t merge(struct kt_event *events, uint16_t *tokens, struct run *runs, size_t run_count,
                       struct kt_clock_cursor *cursor)
 {
     uint32_t count = 0;
@@ -408,14 +454,14 @@ int kt_decode_wave(struct kt_decoded_wave *out, struct kt_event *events, struct 
 {
     const struct ktrace_wave_header *header = &decoder->snapshot->waves[number];
     struct run runs[KTRACE_MAX_LANES];
-    size_t run_count = 0, slots = 0, used = 0;
+    size_t run_count = 0, room = 0, used = 0;
     struct kt_clock_cursor cursor;
     *out = (struct kt_decoded_wave){.unfinished = header->end_wall_ns == 0};
 
     for (size_t i = 0; i < ring_count; i++)
-        slots += rings[i].slot_count;
-    if (kt_array_reserve(&decoder->events, &decoder->event_capacity, slots, sizeof *decoder->events) < 0 ||
-        kt_array_reserve(&decoder->tokens, &decoder->token_capacity, slots, sizeof *decoder->tokens) < 0)
+        room += rings[i].slot_count * kt_decode_events_a_slot(decoder->sites);
+    if (kt_array_reserve(&decoder->events, &decoder->event_capacity, room, sizeof *decoder->events) < 0 ||
+        kt_array_reserve(&decoder->tokens, &decoder->token_capacity, room, sizeof *decoder->tokens) < 0)
         return KTRACE_ERROR_MEMORY;
     kt_site_index_select(decoder->sites, header->module);
     for (size_t i = 0; i < ring_count; i++) {

@@ -20,9 +20,9 @@
  * still open, the second side of a branch claims that one by (b) until its own lane does, and the range that both sides meant
  * ends with the first side's pop.
  *
- * A stop names its start by the token of its leading lane. Where that is inactive, or used up since lanes left a loop at
- * different iterations, what is meant is the latest open range that one of the other lanes at the stop recorded; of the same
- * name, where the token tells one.
+ * A stop names its start by half of its token: the newest open range with such a token is meant. Where that is closed already,
+ * since lanes left a loop at different iterations and the first of them holds a token that is used up, it is the newest open
+ * range of the same name.
  */
 #include "pair.h"
 
@@ -40,13 +40,12 @@ struct kt_claim {
     uint32_t event, push;
 };
 
-/* One token range. Those of equal name and lane are a list, and those of equal lane. */
+/* One token range. Those of equal name are a list, and those of equal token. */
 struct kt_start {
-    uint32_t token;
-    uint32_t event;
-    uint32_t list;                         /* index into newest_start */
-    uint32_t older_of_name, older_of_lane; /* 1 + index into starts; 0: none */
-    uint32_t closed;
+    uint32_t event, name;
+    uint32_t older_of_name, older_of_token; /* 1 + index into starts; 0: none */
+    uint16_t token;
+    uint8_t closed;
 };
 
 static inline void join(struct kt_event *events, uint32_t begin, uint32_t end)
@@ -191,110 +190,63 @@ static uint64_t settle(struct stacks *stacks)
 
 /* ---- Token ranges ----------------------------------------------------------------------------------------------- */
 
-static int compare_keys(const void *a, const void *b)
+static int begin_starts(struct kt_pairer *pairer, uint32_t count, const struct kt_site_index *sites)
 {
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
+    pairer->start_count = 0;
+    if (!pairer->newest_of_name)
+        pairer->newest_of_name = kt_array_new_zeroed(sites->name_count, sizeof *pairer->newest_of_name);
+    if (!pairer->newest_of_name)
+        return KTRACE_ERROR_MEMORY;
+    return kt_array_reserve(&pairer->starts, &pairer->start_capacity, count, sizeof *pairer->starts);
 }
 
-static int collect_starts(struct kt_pairer *pairer, uint32_t *start_count, const struct kt_event *events,
-                          const struct kt_token *tokens, uint32_t count, const struct kt_site_index *sites)
+static void start(struct kt_pairer *pairer, uint32_t i, uint16_t token, uint32_t name)
 {
-    uint32_t used = 0;
-    int sorted = 1;
-    for (uint32_t i = 0; i < count; i++) {
-        if (events[i].site->kind != KTRACE_KIND_START)
-            continue;
-        if (kt_array_reserve(&pairer->starts, &pairer->start_capacity, used + 1, sizeof *pairer->starts) < 0 ||
-            kt_array_reserve(&pairer->by_token, &pairer->by_token_capacity, used + 1, sizeof *pairer->by_token) < 0)
-            return KTRACE_ERROR_MEMORY;
-        uint32_t list = kt_site_index_name(sites, events[i].site) * KTRACE_MAX_LANES + events[i].lane;
-        pairer->starts[used] = (struct kt_start){.token = tokens[i].token, .event = i, .list = list};
-        pairer->by_token[used] = (uint64_t)tokens[i].token << 32 | used;
-        sorted &= used == 0 || pairer->by_token[used - 1] < pairer->by_token[used];
-        used++;
-    }
-    /* tokens are clocks: out of order only where those wrap */
-    if (!sorted)
-        qsort(pairer->by_token, used, sizeof *pairer->by_token, compare_keys);
-    if (used && !pairer->newest_start) {
-        pairer->newest_start = kt_array_new_zeroed((size_t)sites->name_count * KTRACE_MAX_LANES, sizeof(uint32_t));
-        if (!pairer->newest_start)
-            return KTRACE_ERROR_MEMORY;
-    }
-    *start_count = used;
-    return 0;
+    struct kt_start *start = &pairer->starts[pairer->start_count++];
+    *start = (struct kt_start){.event = i,
+                               .name = name,
+                               .older_of_name = pairer->newest_of_name[name],
+                               .older_of_token = pairer->newest_of_token[token],
+                               .token = token};
+    pairer->newest_of_name[name] = pairer->newest_of_token[token] = pairer->last_of_token[token] = pairer->start_count;
 }
 
-/* The newest of the first `seen` starts with this token, open or not. */
-static struct kt_start *find_start(const struct kt_pairer *pairer, uint32_t start_count, uint32_t seen, uint32_t token)
+/* 1 + index of the newest open start; 0: none. What is closed is passed over once. */
+static uint32_t open_of_token(struct kt_pairer *pairer, uint16_t token)
 {
-    uint64_t limit = (uint64_t)token << 32 | seen;
-    uint32_t low = 0, length = start_count;
-    while (length) {
-        uint32_t half = length / 2;
-        int below = pairer->by_token[low + half] < limit;
-        low = below ? low + half + 1 : low;
-        length = below ? length - half - 1 : half;
-    }
-    if (low == 0 || pairer->by_token[low - 1] >> 32 != token)
-        return NULL;
-    return &pairer->starts[(uint32_t)pairer->by_token[low - 1]];
-}
-
-static void open_start(struct kt_pairer *pairer, uint32_t number)
-{
-    struct kt_start *start = &pairer->starts[number];
-    uint32_t *of_name = &pairer->newest_start[start->list],
-             *of_lane = &pairer->newest_of_lane[start->list % KTRACE_MAX_LANES];
-    start->older_of_name = *of_name;
-    start->older_of_lane = *of_lane;
-    *of_name = *of_lane = number + 1;
-}
-
-/* 1 + index of the newest open start of a lane, of a name or of any; 0: none. What is closed is passed over once. */
-static uint32_t newest_start_of(struct kt_pairer *pairer, uint32_t *newest, int of_name)
-{
-    while (*newest && pairer->starts[*newest - 1].closed) {
-        const struct kt_start *start = &pairer->starts[*newest - 1];
-        *newest = of_name ? start->older_of_name : start->older_of_lane;
-    }
+    uint32_t *newest = &pairer->newest_of_token[token];
+    while (*newest && pairer->starts[*newest - 1].closed)
+        *newest = pairer->starts[*newest - 1].older_of_token;
     return *newest;
 }
 
-/* The latest open range that one of `lanes` recorded, of the name of `stale`; NULL: of any name. */
-static struct kt_start *start_of_other_lane(struct kt_pairer *pairer, const struct kt_start *stale, uint32_t lanes)
+static uint32_t open_of_name(struct kt_pairer *pairer, uint32_t name)
 {
-    uint32_t *newest =
-        stale ? &pairer->newest_start[stale->list - stale->list % KTRACE_MAX_LANES] : pairer->newest_of_lane;
-    uint32_t latest = 0;
-    for (; lanes; lanes &= lanes - 1) {
-        uint32_t candidate = newest_start_of(pairer, &newest[__builtin_ctz(lanes)], stale != NULL);
-        latest = candidate > latest ? candidate : latest;
-    }
-    return latest ? &pairer->starts[latest - 1] : NULL;
+    uint32_t *newest = &pairer->newest_of_name[name];
+    while (*newest && pairer->starts[*newest - 1].closed)
+        *newest = pairer->starts[*newest - 1].older_of_name;
+    return *newest;
 }
 
-static int stop(struct kt_pairer *pairer, struct kt_event *events, uint32_t i, const struct kt_token *token,
-                uint32_t start_count, uint32_t seen)
+static int stop(struct kt_pairer *pairer, struct kt_event *events, uint32_t i, uint16_t token)
 {
-    struct kt_start *start = token->token ? find_start(pairer, start_count, seen, token->token) : NULL;
-    if (start ? start->closed : !token->token && seen)
-        start = start_of_other_lane(pairer, start, token->lanes);
-    if (!start)
+    uint32_t found = open_of_token(pairer, token), last = pairer->last_of_token[token];
+    if (!found && last)
+        found = open_of_name(pairer, pairer->starts[last - 1].name);
+    if (!found)
         return 0;
-    start->closed = 1;
-    join(events, start->event, i);
+    pairer->starts[found - 1].closed = 1;
+    join(events, pairer->starts[found - 1].event, i);
     return 1;
 }
 
-static uint64_t leave_open_starts(struct kt_pairer *pairer, struct kt_event *events, uint32_t start_count)
+static uint64_t leave_open_starts(struct kt_pairer *pairer, struct kt_event *events)
 {
     uint64_t unclosed = 0;
-    memset(pairer->newest_of_lane, 0, sizeof pairer->newest_of_lane);
-    for (uint32_t i = 0; i < start_count; i++) {
+    for (uint32_t i = 0; i < pairer->start_count; i++) {
         const struct kt_start *start = &pairer->starts[i];
-        pairer->newest_start[start->list] = 0;
+        pairer->newest_of_name[start->name] = 0;
+        pairer->newest_of_token[start->token] = pairer->last_of_token[start->token] = 0;
         if (!start->closed) {
             events[start->event].flags |= KT_EVENT_UNCLOSED;
             unclosed++;
@@ -377,16 +329,15 @@ static uint16_t assign_tracks(struct kt_pairer *pairer, struct kt_event *events,
 
 /* ---- Waves ------------------------------------------------------------------------------------------------------ */
 
-int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt_event *events,
-                 const struct kt_token *tokens, uint32_t count, const struct kt_site_index *sites)
+int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt_event *events, const uint16_t *tokens,
+                 uint32_t count, const struct kt_site_index *sites)
 {
     struct stacks stacks = {.events = events};
-    uint32_t start_count, seen = 0;
     *out = (struct kt_paired_wave){0};
     if (kt_array_reserve(&pairer->nest, &pairer->nest_capacity, count, sizeof *pairer->nest) < 0 ||
         kt_array_reserve(&pairer->pushes, &pairer->push_capacity, count, sizeof *pairer->pushes) < 0 ||
         kt_array_reserve(&pairer->claims, &pairer->claim_capacity, count, sizeof *pairer->claims) < 0 ||
-        collect_starts(pairer, &start_count, events, tokens, count, sites) < 0)
+        begin_starts(pairer, count, sites) < 0)
         return KTRACE_ERROR_MEMORY;
     stacks.pushes = pairer->pushes;
     stacks.claims = pairer->claims;
@@ -395,8 +346,8 @@ int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt
         switch (events[i].site->kind) {
         case KTRACE_KIND_PUSH: push(&stacks, i); break;
         case KTRACE_KIND_POP: matched = pop(&stacks, i); break;
-        case KTRACE_KIND_START: open_start(pairer, seen++); break;
-        case KTRACE_KIND_STOP: matched = stop(pairer, events, i, &tokens[i], start_count, seen); break;
+        case KTRACE_KIND_START: start(pairer, i, tokens[i], kt_site_index_name(sites, events[i].site)); break;
+        case KTRACE_KIND_STOP: matched = stop(pairer, events, i, tokens[i]); break;
         default: break;
         }
         if (!matched) {
@@ -404,7 +355,7 @@ int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt
             out->ends_unmatched++;
         }
     }
-    out->ranges_unclosed = settle(&stacks) + leave_open_starts(pairer, events, start_count);
+    out->ranges_unclosed = settle(&stacks) + leave_open_starts(pairer, events);
     out->track_count = assign_tracks(pairer, events, count);
     return 0;
 }
@@ -412,8 +363,7 @@ int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt
 void kt_pairer_release(struct kt_pairer *pairer)
 {
     free(pairer->starts);
-    free(pairer->by_token);
-    free(pairer->newest_start);
+    free(pairer->newest_of_name);
     free(pairer->nest);
     free(pairer->pushes);
     free(pairer->claims);

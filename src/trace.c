@@ -27,7 +27,7 @@ struct maker {
 static int begin(struct maker *maker)
 {
     const struct kt_snapshot *snapshot = maker->trace->snapshot;
-    uint64_t ring = 0, slots = 0;
+    uint64_t ring = 0, room = 0;
     maker->sites = kt_site_index_new(snapshot);
     maker->first_ring = kt_array_new(snapshot->wave_count + 1, sizeof *maker->first_ring);
     if (!maker->sites || !maker->first_ring)
@@ -35,18 +35,19 @@ static int begin(struct maker *maker)
     maker->trace->halves = kt_site_index_take_halves(maker->sites, &maker->trace->half_count);
     for (uint64_t wave = 0; wave <= snapshot->wave_count; wave++) {
         while (ring < snapshot->ring_count && snapshot->rings[ring].wave < wave)
-            slots += snapshot->rings[ring++].slot_count;
+            room += snapshot->rings[ring++].slot_count;
         maker->first_ring[wave] = ring;
     }
     maker->decoder.snapshot = snapshot;
     maker->decoder.sites = maker->sites;
-    /* at most one event a slot: what is not needed goes back in the end */
-    maker->trace->events = kt_array_new(slots, sizeof *maker->trace->events);
+    /* what is not needed goes back in the end */
+    room *= kt_decode_events_a_slot(maker->sites);
+    maker->trace->events = kt_array_new(room, sizeof *maker->trace->events);
     if (!maker->trace->events)
         return KTRACE_ERROR_MEMORY;
     /* faulting in small pages is the larger part of decoding a large trace; advice may fail */
     uintptr_t page = 0xFFF, first = ((uintptr_t)maker->trace->events + page) & ~page;
-    uintptr_t end = (uintptr_t)(maker->trace->events + slots) & ~page;
+    uintptr_t end = (uintptr_t)(maker->trace->events + room) & ~page;
     if (end > first)
         madvise((void *)first, end - first, MADV_HUGEPAGE);
     return 0;

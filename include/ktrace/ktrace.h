@@ -70,7 +70,7 @@ struct ktrace_capture_options {
     const char *name;         /* of the trace; NULL: "ktrace". Copied. */
     uint64_t buffer_bytes;    /* device memory for waves; 0: 64 MiB */
     uint32_t events_per_wave; /* slots of lane 0's ring, rounded up to a power of two; 0: 512. A payload takes a slot of
-                                 its own, a token stop one more. */
+                                 its own. */
     uint32_t events_per_lane; /* the same for each lane that records while lane 0 is not active; 0: 16 */
     int keep_last;            /* not 0: a ring that wraps keeps its newest events and reading is no error */
     const struct ktrace_filter *filter; /* NULL: every wave. Copied. */

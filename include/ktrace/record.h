@@ -6,7 +6,7 @@
  *   site     static descriptor of one annotation, in the module's constant bank (NVIDIA: 16 bytes, id = its offset there)
  *   control  one block in each module, written by the host: where to record, how much, what to filter
  *   header   one a wave: who recorded, where, when, and how many slots every ring received
- *   slot     8 bytes of a ring: an event, or the 64 bits that follow it (stop: token and lanes; then the payload)
+ *   slot     8 bytes of a ring: an event, or the 64 bits that follow it (a payload)
  *
  * Who writes what when: the host fills the control block at begin; a wave writes its header's first half at
  * KTRACE_KERNEL, slots as it runs, and the end anchor and its lanes' counts when the handle's scope ends.
@@ -92,7 +92,7 @@ struct ktrace_slot {
 };
 
 /* An id that says: the next slot holds the 64-bit device address of the descriptor (modules too large for the constant
- * bank, compiled with KTRACE_SITES_IN_GLOBAL). It comes before a stop's token and before the payload. */
+ * bank, compiled with KTRACE_SITES_IN_GLOBAL). It comes before the payload. */
 #define KTRACE_SITE_WIDE 0xFFFFu
 
 /* Which waves record. Evaluated once a wave, before it claims a region. Unused bounds hold 0 and 0xFFFFFFFF. */

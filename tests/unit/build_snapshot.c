@@ -189,14 +189,20 @@ static void store_bits(struct build *build, struct lane_ring *ring, uint32_t lan
     store(build, ring, lane, slot);
 }
 
-static struct lane_ring *store_event(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site)
+static struct lane_ring *store_event_with(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock,
+                                          uint32_t site, uint16_t sequence)
 {
     struct lane_ring *ring = ring_of(build, wave, lane);
-    struct ktrace_slot slot = {(uint32_t)clock, build_site_bits(build, site), (uint16_t)(ring->count_bytes / 8)};
+    struct ktrace_slot slot = {(uint32_t)clock, build_site_bits(build, site), sequence};
     store(build, ring, lane, slot);
     if (slot.site == KTRACE_SITE_WIDE)
         store_bits(build, ring, lane, site_of(build, site)->id);
     return ring;
+}
+
+static struct lane_ring *store_event(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site)
+{
+    return store_event_with(build, wave, lane, clock, site, (uint16_t)(ring_of(build, wave, lane)->count_bytes / 8));
 }
 
 uint32_t build_event(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site)
@@ -214,38 +220,30 @@ uint32_t build_payload(struct build *build, uint32_t wave, uint32_t lane, uint64
     return (uint32_t)clock | 1;
 }
 
-static void store_token(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
-                        uint32_t token, uint32_t lanes)
+void build_stop(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token)
 {
-    store_bits(build, store_event(build, wave, lane, clock, site), lane, (token ^ 1) | (uint64_t)lanes << 32);
-}
-
-void build_stop(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token,
-                uint32_t lanes)
-{
-    check(site_of(build, site)->kind == KTRACE_KIND_STOP);
-    store_token(build, wave, lane, clock, site, token, lanes);
+    check(site_of(build, site)->kind == KTRACE_KIND_STOP && token);
+    store_event_with(build, wave, lane, clock, site, (uint16_t)token);
 }
 
 void build_stop_payload(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
-                        uint32_t token, uint32_t lanes, uint64_t payload)
+                        uint32_t token, uint64_t payload)
 {
-    build_stop(build, wave, lane, clock, site, token, lanes);
+    build_stop(build, wave, lane, clock, site, token);
     store_bits(build, ring_of(build, wave, lane), lane, payload);
 }
 
-uint32_t build_next(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token,
-                    uint32_t lanes)
+uint32_t build_next(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token)
 {
     check(site_of(build, site)->kind == KTRACE_KIND_NEXT);
-    store_token(build, wave, lane, clock, site, token, lanes);
+    store_event_with(build, wave, lane, clock, site, (uint16_t)token);
     return (uint32_t)clock | 1;
 }
 
 uint32_t build_next_payload(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
-                            uint32_t token, uint32_t lanes, uint64_t payload)
+                            uint32_t token, uint64_t payload)
 {
-    build_next(build, wave, lane, clock, site, token, lanes);
+    build_next(build, wave, lane, clock, site, token);
     store_bits(build, ring_of(build, wave, lane), lane, payload);
     return (uint32_t)clock | 1;
 }
@@ -361,7 +359,7 @@ static void example_gemm_wave(struct build *build, const struct example_sites *s
         memcpy(&bits, &value, sizeof bits);
         newer = build_payload(build, wave, 0, clock += 60, sites->k_tile, bits);
         if (older)
-            build_stop(build, wave, 0, clock += 70, sites->stop, older, 0xFFFFFFFF);
+            build_stop(build, wave, 0, clock += 70, sites->stop, older);
         older = newer;
         if (i % 3 == 1)
             build_event(build, wave, 5, clock += 15, sites->value);
@@ -371,7 +369,7 @@ static void example_gemm_wave(struct build *build, const struct example_sites *s
     memcpy(&scale_bits, &scale, sizeof scale_bits);
     build_payload(build, wave, 0, clock += 30, sites->scale, scale_bits);
     if (older)
-        build_stop_payload(build, wave, 0, clock += 30, sites->stop_value, older, 0xFFFFFFFF, iterations);
+        build_stop_payload(build, wave, 0, clock += 30, sites->stop_value, older, iterations);
     build_event(build, wave, 0, clock += 10, sites->pop);
     build_event(build, wave, 0, clock += 10, sites->epilogue);
     build_event(build, wave, 0, clock += 200, sites->pop);

@@ -56,16 +56,15 @@ uint32_t build_wave(struct build *build, const struct build_wave *options);
 uint32_t build_event(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site);
 uint32_t build_payload(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
                        uint64_t payload);
-/* `token` is the leading lane's, 0 where it has none; `lanes` those at the stop that have one. */
-void build_stop(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token,
-                uint32_t lanes);
+/* `token` as the start returned it. */
+void build_stop(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token);
 void build_stop_payload(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
-                        uint32_t token, uint32_t lanes, uint64_t payload);
-/* A stop and a start in one: returns the start's token. The payload is the new range's. */
-uint32_t build_next(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token,
-                    uint32_t lanes);
+                        uint32_t token, uint64_t payload);
+/* A stop and a start in one: returns the start's token. `token` 0: there is nothing to stop. The payload is the new
+ * range's. */
+uint32_t build_next(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site, uint32_t token);
 uint32_t build_next_payload(struct build *build, uint32_t wave, uint32_t lane, uint64_t clock, uint32_t site,
-                            uint32_t token, uint32_t lanes, uint64_t payload);
+                            uint32_t token, uint64_t payload);
 
 /* The wave's remaining lanes leave the handle's scope at `clock`. */
 void build_end(struct build *build, uint32_t wave, uint64_t clock);
