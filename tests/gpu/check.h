@@ -257,8 +257,7 @@ inline void skip_case(const char *why)
 class trace
 {
   public:
-    struct ktrace_trace_info info {
-    }; /* the function of that name hides the plain one */
+    struct ktrace_trace_info info {}; /* the function of that name hides the plain one */
     std::vector<ktrace_launch_info> launches;
     std::vector<wave> waves;
     std::string warning;

@@ -651,8 +651,7 @@ TEST_CASE(clear_and_read_twice)
     test::check_clean(last);
     CHECK_EQUAL(last.waves.size(), 3);
     CHECK_EQUAL(trace.waves.size(), 2); /* the first outlives it all */
-    struct ktrace_trace_info info {
-    };
+    struct ktrace_trace_info info {};
     info.struct_size = sizeof(info);
     CHECK_EQUAL(ktrace_trace_info(&info, trace.handle()), 0);
     CHECK_EQUAL(info.waves, 2);
