@@ -1,7 +1,6 @@
 #include "build_snapshot.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "array.h"
 
 struct lane_ring {
     struct ktrace_slot *slots; /* NULL until the lane records */
@@ -11,7 +10,8 @@ struct lane_ring {
 struct build {
     struct kt_snapshot *snapshot;
     struct lane_ring (*rings)[KTRACE_MAX_LANES]; /* one row a wave */
-    uint64_t slot_capacity;
+    size_t *site_capacities;                     /* one a module */
+    size_t module_capacity, site_capacity_capacity, wave_capacity, row_capacity, ring_capacity, slot_capacity;
 };
 
 static void check(int condition)
@@ -20,11 +20,10 @@ static void check(int condition)
         abort();
 }
 
-static void *grow(void *items, uint64_t count, size_t item_bytes)
+/* Room for `needed` items behind `items`, the address of a pointer to them. */
+static void reserve(void *items, size_t *capacity, uint64_t needed, size_t item_bytes)
 {
-    void *grown = realloc(items, (count ? count : 1) * item_bytes);
-    check(grown != NULL);
-    return grown;
+    check(kt_array_reserve(items, capacity, needed, item_bytes) == 0);
 }
 
 static char *copy(const char *text)
@@ -63,11 +62,14 @@ uint32_t build_module(struct build *build, uint32_t control_offset)
 {
     struct kt_snapshot *snapshot = build->snapshot;
     uint32_t number = (uint32_t)snapshot->module_count++;
-    snapshot->modules = grow(snapshot->modules, snapshot->module_count, sizeof *snapshot->modules);
+    reserve(&snapshot->modules, &build->module_capacity, snapshot->module_count, sizeof *snapshot->modules);
+    reserve(&build->site_capacities, &build->site_capacity_capacity, snapshot->module_count,
+            sizeof *build->site_capacities);
+    build->site_capacities[number] = 0;
     snapshot->modules[number] = (struct kt_module){.number = number};
     /* until build_finish, the offset travels as the module's site 0, which no handle names */
     struct kt_module *module = &snapshot->modules[number];
-    module->sites = grow(NULL, 1, sizeof *module->sites);
+    reserve(&module->sites, &build->site_capacities[number], 1, sizeof *module->sites);
     module->sites[0] = (struct kt_site){.id = control_offset};
     module->site_count = 1;
     return number;
@@ -90,7 +92,7 @@ static uint32_t add_site(struct build *build, uint32_t number, uint64_t id, int 
     struct kt_module *module = &build->snapshot->modules[number];
     uint32_t index = module->site_count++;
     check(index < 0x10000);
-    module->sites = grow(module->sites, module->site_count, sizeof *module->sites);
+    reserve(&module->sites, &build->site_capacities[number], module->site_count, sizeof *module->sites);
     struct kt_site *site = &module->sites[index];
     *site = *like;
     site->id = id;
@@ -134,8 +136,8 @@ uint32_t build_wave(struct build *build, const struct build_wave *options)
     struct kt_snapshot *snapshot = build->snapshot;
     const struct kt_site *kernel = site_of(build, options->kernel);
     uint32_t number = (uint32_t)snapshot->wave_count++;
-    snapshot->waves = grow(snapshot->waves, snapshot->wave_count, sizeof *snapshot->waves);
-    build->rings = grow(build->rings, snapshot->wave_count, sizeof *build->rings);
+    reserve(&snapshot->waves, &build->wave_capacity, snapshot->wave_count, sizeof *snapshot->waves);
+    reserve(&build->rings, &build->row_capacity, snapshot->wave_count, sizeof *build->rings);
     memset(&build->rings[number], 0, sizeof build->rings[number]);
 
     struct ktrace_wave_header *header = &snapshot->waves[number];
@@ -280,10 +282,7 @@ struct ktrace_wave_header *build_header(struct build *build, uint32_t wave)
 static void emit(struct build *build, const struct ktrace_slot *slots, uint64_t count)
 {
     struct kt_snapshot *snapshot = build->snapshot;
-    if (snapshot->slot_count + count > build->slot_capacity) {
-        build->slot_capacity = 2 * (snapshot->slot_count + count);
-        snapshot->slots = grow(snapshot->slots, build->slot_capacity, sizeof *snapshot->slots);
-    }
+    reserve(&snapshot->slots, &build->slot_capacity, snapshot->slot_count + count, sizeof *snapshot->slots);
     memcpy(snapshot->slots + snapshot->slot_count, slots, count * sizeof *slots);
     snapshot->slot_count += count;
 }
@@ -306,7 +305,7 @@ static void emit_ring(struct build *build, uint32_t wave, uint32_t lane)
         out.slot_count = capacity;
         emit(build, ring->slots, capacity);
     }
-    snapshot->rings = grow(snapshot->rings, snapshot->ring_count + 1, sizeof *snapshot->rings);
+    reserve(&snapshot->rings, &build->ring_capacity, snapshot->ring_count + 1, sizeof *snapshot->rings);
     snapshot->rings[snapshot->ring_count++] = out;
 }
 
@@ -331,7 +330,12 @@ struct kt_snapshot *build_finish(struct build *build)
         memmove(module->sites, module->sites + 1, --module->site_count * sizeof *module->sites);
         qsort(module->sites, module->site_count, sizeof *module->sites, by_id);
     }
-    snapshot->slots = grow(snapshot->slots, snapshot->slot_count, sizeof *snapshot->slots);
+    /* exactly as long as it says, so that a sanitizer sees a read past the end */
+    void *fitted =
+        realloc(snapshot->slots, (snapshot->slot_count ? snapshot->slot_count : 1) * sizeof *snapshot->slots);
+    check(fitted != NULL);
+    snapshot->slots = fitted;
+    free(build->site_capacities);
     free(build->rings);
     free(build);
     return snapshot;
