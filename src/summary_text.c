@@ -231,16 +231,17 @@ static void append_losses(struct kt_string *text, const struct ktrace_trace *tra
 {
     const struct {
         uint64_t count;
-        const char *what;
+        const char *what, *state, *explanation;
     } losses[] = {
-        {info->waves_dropped, "waves dropped: the buffer was full"},
-        {info->waves_filtered, "waves filtered: the capture's filter turned them away"},
-        {info->waves_unfinished, "waves unfinished: they never reached the end of their kernel"},
-        {info->slots_lost, "slots lost: overwritten in rings that wrapped"},
-        {info->ranges_unclosed, "ranges unclosed: still open at their wave's last event, in no statistics"},
-        {info->ends_unmatched, "ends unmatched: pops and stops without a partner, not shown"},
-        {info->slots_corrupt, "slots corrupt: no site of their module explains them"},
-        {info->clocks_ambiguous, "waves with ambiguous clocks: a gap of over 2^32 ticks that the anchors leave open"},
+        {info->waves_dropped, "wave", "dropped", "the buffer was full"},
+        {info->waves_filtered, "wave", "filtered", "turned away by the capture's filter"},
+        {info->waves_unfinished, "wave", "unfinished", "the end of the kernel was never reached"},
+        {info->slots_lost, "slot", "lost", "overwritten in rings that wrapped"},
+        {info->ranges_unclosed, "range", "unclosed", "still open at the wave's last event, in no statistics"},
+        {info->ends_unmatched, "end", "unmatched", "a pop or stop without a partner, not shown"},
+        {info->slots_corrupt, "slot", "corrupt", "no site of the module explains it"},
+        {info->clocks_ambiguous, "wave", "with ambiguous clocks",
+         "a gap of over 2^32 ticks that the anchors leave open"},
     };
     char cell[CELL_BYTES];
     size_t width = 0;
@@ -255,7 +256,8 @@ static void append_losses(struct kt_string *text, const struct ktrace_trace *tra
         kt_string_append(text, "\nnot whole\n");
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         if (losses[i].count)
-            kt_string_printf(text, "  %*s %s\n", (int)width, grouped(cell, losses[i].count), losses[i].what);
+            kt_string_printf(text, "  %*s %s%s %s: %s\n", (int)width, grouped(cell, losses[i].count), losses[i].what,
+                             plural(losses[i].count), losses[i].state, losses[i].explanation);
     if (*warning) {
         kt_string_append(text, "  ");
         kt_string_append_visible(text, warning);

@@ -295,7 +295,7 @@ static void text_shows_unclosed_and_warning(void **state)
     char *text = text_of(trace);
     assert_has(text, "  unclosed\n");
     assert_has(text, "ranges unclosed");
-    assert_has(text, "waves unfinished");
+    assert_has(text, "  1 wave unfinished: ");
     free(text);
     free(trace->snapshot->warning);
     trace->snapshot->warning = strdup("no traced kernel was launched");
