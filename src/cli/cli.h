@@ -51,9 +51,6 @@ int cli_option(const struct cli_command *command, int argc, char **argv, const c
 /* The one operand after the options; NULL after cli_error_usage. */
 const char *cli_operand(const struct cli_command *command, int argc, char **argv, const char *what);
 
-/* Append `text` with everything that could drive a terminal made visible: names come from files. */
-void cli_append_visible(struct kt_string *string, const char *text);
-
 /* The folder of the running executable, with symbolic links resolved: free() it. NULL where /proc does not tell. */
 char *cli_executable_directory(void);
 

@@ -222,7 +222,7 @@ static void append_last_line(struct kt_string *out, const struct kt_string *said
         begin--;
     struct kt_string line = KT_STRING_INIT;
     kt_string_append_bytes(&line, text + begin, end - begin);
-    cli_append_visible(out, kt_string_text(&line));
+    kt_string_append_visible(out, kt_string_text(&line));
     kt_string_destroy(&line);
 }
 
@@ -286,7 +286,7 @@ static int replay(struct ktrace_trace **out, const struct results *results, cons
         return cli_error_library();
     }
     kt_string_printf(&text, "No GPU was used: %s.\nThis is a replay of what was recorded on: ", why);
-    cli_append_visible(&text, info.device);
+    kt_string_append_visible(&text, info.device);
     kt_string_append(&text, ".\n");
     if (cli_print_string(&text) != CLI_OK) {
         ktrace_trace_destroy(trace);
@@ -326,9 +326,9 @@ static int print_results(const struct ktrace_trace *trace, const struct results 
     if (results->number > 0)
         kt_string_printf(&text, "A demo was there already and is kept; the new one has number %d.\n", results->number);
     kt_string_append(&text, "wrote ");
-    cli_append_visible(&text, results->trace);
+    kt_string_append_visible(&text, results->trace);
     kt_string_append(&text, ": 'ktrace info' and 'ktrace summary' read it\nwrote ");
-    cli_append_visible(&text, results->perfetto);
+    kt_string_append_visible(&text, results->perfetto);
     kt_string_append(&text, ": open it at https://ui.perfetto.dev\n");
     return cli_print_string(&text);
 }

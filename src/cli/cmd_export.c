@@ -35,7 +35,7 @@ static int report(const char *path, const char *format)
 {
     struct kt_string text = KT_STRING_INIT;
     kt_string_append(&text, "wrote ");
-    cli_append_visible(&text, path);
+    kt_string_append_visible(&text, path);
     kt_string_append(&text, strcmp(format, "perfetto") == 0 ? ": open it at https://ui.perfetto.dev\n" : "\n");
     return cli_print_string(&text);
 }

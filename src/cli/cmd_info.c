@@ -27,7 +27,7 @@ __attribute__((format(printf, 3, 4))) static void line(text *out, const char *na
 static void line_visible(text *out, const char *name, const char *value)
 {
     label(out, name);
-    cli_append_visible(out, *value ? value : "-");
+    kt_string_append_visible(out, *value ? value : "-");
     kt_string_append_char(out, '\n');
 }
 
@@ -65,7 +65,7 @@ static const char *payload_name(uint8_t type)
 
 static void append_file(text *out, const char *path, const struct kt_file_index *index)
 {
-    cli_append_visible(out, path);
+    kt_string_append_visible(out, path);
     kt_string_printf(out, ": trace file, format version %u, %" PRIu64 " bytes\n", index->version, index->file_bytes);
 }
 
@@ -168,9 +168,9 @@ static void append_modules(text *out, const struct kt_snapshot *snapshot)
             const struct kt_site *site = &module->sites[k];
             kt_string_printf(out, site->wide ? "  0x%016" PRIx64 : "  %18" PRIu64, site->id);
             kt_string_printf(out, "  %-6s  %-7s  ", kind_name(site->kind), payload_name(site->payload_type));
-            cli_append_visible(out, *site->name ? site->name : "-");
+            kt_string_append_visible(out, *site->name ? site->name : "-");
             kt_string_append(out, "  ");
-            cli_append_visible(out, site->file);
+            kt_string_append_visible(out, site->file);
             kt_string_printf(out, ":%u\n", site->line);
         }
     }
@@ -184,7 +184,7 @@ static void append_launches(text *out, const struct ktrace_trace *trace)
     for (uint64_t i = 0; i < trace->launch_count; i++) {
         const struct kt_launch *launch = &trace->launches[i];
         kt_string_printf(out, "  %" PRIu64 ": ", i);
-        cli_append_visible(out, trace->kernels[launch->kernel].name);
+        kt_string_append_visible(out, trace->kernels[launch->kernel].name);
         kt_string_printf(out, " grid (%u, %u, %u) block (%u, %u, %u), grid id %" PRIu64 ", occurrence %u\n",
                          launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
                          launch->block[2], launch->grid_id, launch->occurrence);

@@ -30,7 +30,7 @@ int cli_error(const char *format, ...)
 int cli_error_library(void)
 {
     struct kt_string sentence = KT_STRING_INIT;
-    cli_append_visible(&sentence, ktrace_last_error());
+    kt_string_append_visible(&sentence, ktrace_last_error());
     cli_error("%s", kt_string_text(&sentence));
     kt_string_destroy(&sentence);
     return CLI_FAILURE;
@@ -39,9 +39,9 @@ int cli_error_library(void)
 int cli_error_in_file(const char *path)
 {
     struct kt_string sentence = KT_STRING_INIT;
-    cli_append_visible(&sentence, path);
+    kt_string_append_visible(&sentence, path);
     kt_string_append(&sentence, ": ");
-    cli_append_visible(&sentence, ktrace_last_error());
+    kt_string_append_visible(&sentence, ktrace_last_error());
     cli_error("%s", kt_string_text(&sentence));
     kt_string_destroy(&sentence);
     return CLI_FAILURE;
@@ -93,22 +93,6 @@ static int finish_output(int status)
         return status;
     int failure = cli_error("cannot write to standard output: %s", strerror(output_error));
     return status == CLI_OK ? failure : status;
-}
-
-void cli_append_visible(struct kt_string *string, const char *text)
-{
-    while (*text) {
-        const unsigned char *here = (const unsigned char *)text;
-        size_t length = kt_utf8_length(text);
-        bool control = *here < 0x20 || *here == 0x7F || (here[0] == 0xC2 && here[1] < 0xA0);
-        if (length == 0 || control) {
-            kt_string_printf(string, "\\x%02X", *here);
-            text++;
-        } else {
-            kt_string_append_bytes(string, text, length);
-            text += length;
-        }
-    }
 }
 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
@@ -225,7 +209,7 @@ static int fail_unknown_command(const char *name)
         }
     }
     struct kt_string visible = KT_STRING_INIT;
-    cli_append_visible(&visible, name);
+    kt_string_append_visible(&visible, name);
     if (nearest)
         cli_error("there is no command '%s': did you mean '%s'?", kt_string_text(&visible), nearest);
     else
