@@ -60,7 +60,7 @@ static int write_all(struct kt_file_sink *file, const uint8_t *data, size_t byte
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return kt_fail(KTRACE_ERROR_IO, "%s: could not be written: %s", file->path, strerror(errno));
+            return kt_fail(KTRACE_ERROR_IO, "%s: could not be written: %s", file->given, strerror(errno));
         data += written;
         bytes -= (size_t)written;
     }
@@ -92,18 +92,23 @@ static int file_write(struct kt_sink *sink, const void *data, size_t bytes)
 
 static void free_file(struct kt_file_sink *file)
 {
+    free(file->given);
     free(file->path);
     free(file->final_path);
     free(file->buffer);
-    file->path = file->final_path = NULL;
+    file->given = file->path = file->final_path = NULL;
     file->buffer = NULL;
 }
 
-static int init_file(struct kt_file_sink *file)
+static int init_file(struct kt_file_sink *file, const char *path)
 {
     *file = (struct kt_file_sink){.sink = {.write = file_write}, .fd = -1};
+    file->given = strdup(path);
     file->buffer = malloc(KT_FILE_SINK_BYTES);
-    return file->buffer ? KTRACE_OK : kt_fail_memory(KT_FILE_SINK_BYTES);
+    if (file->given && file->buffer)
+        return KTRACE_OK;
+    free_file(file);
+    return kt_fail_memory(KT_FILE_SINK_BYTES + strlen(path) + 1);
 }
 
 static int open_file(struct kt_file_sink *file, const char *path, int flags)
@@ -117,8 +122,8 @@ static int open_file(struct kt_file_sink *file, const char *path, int flags)
     if (file->fd >= 0)
         return KTRACE_OK;
     int status = errno == EEXIST && flags & O_EXCL
-                     ? kt_fail(KTRACE_ERROR_STATE, "%s: exists already", path)
-                     : kt_fail(KTRACE_ERROR_IO, "%s: could not be opened: %s", path, strerror(errno));
+                     ? kt_fail(KTRACE_ERROR_STATE, "%s: exists already", file->given)
+                     : kt_fail(KTRACE_ERROR_IO, "%s: could not be opened: %s", file->given, strerror(errno));
     free(file->path);
     file->path = NULL;
     return status;
@@ -126,7 +131,7 @@ static int open_file(struct kt_file_sink *file, const char *path, int flags)
 
 int kt_file_sink_create(struct kt_file_sink *file, const char *path)
 {
-    int status = init_file(file);
+    int status = init_file(file, path);
     if (!status)
         status = open_file(file, path, O_CREAT | O_EXCL);
     if (status)
@@ -136,7 +141,7 @@ int kt_file_sink_create(struct kt_file_sink *file, const char *path)
 
 int kt_file_sink_replace(struct kt_file_sink *file, const char *path)
 {
-    int status = init_file(file);
+    int status = init_file(file, path);
     if (status)
         return status;
 
@@ -166,6 +171,9 @@ int kt_file_sink_replace(struct kt_file_sink *file, const char *path)
             break;
     }
     free(temporary);
+    if (status == KTRACE_ERROR_STATE)
+        status = kt_fail(KTRACE_ERROR_IO, "%s: could not be opened: %d temporary files lie beside it", path,
+                         TEMPORARY_FILES);
     if (status)
         free_file(file);
     return status;
@@ -176,10 +184,9 @@ int kt_file_sink_close(struct kt_file_sink *file, int status)
     if (!status)
         status = flush(file);
     if (close(file->fd) != 0 && !status)
-        status = kt_fail(KTRACE_ERROR_IO, "%s: could not be written: %s", file->path, strerror(errno));
+        status = kt_fail(KTRACE_ERROR_IO, "%s: could not be written: %s", file->given, strerror(errno));
     if (!status && file->final_path && rename(file->path, file->final_path) != 0)
-        status =
-            kt_fail(KTRACE_ERROR_IO, "%s: could not be moved to %s: %s", file->path, file->final_path, strerror(errno));
+        status = kt_fail(KTRACE_ERROR_IO, "%s: could not be replaced: %s", file->given, strerror(errno));
     if (status && !file->keep)
         unlink(file->path);
     free_file(file);

@@ -17,7 +17,8 @@ struct kt_file_sink {
     struct kt_sink sink;
     int fd;
     int status;
-    char *path;       /* what is being written; for messages and to remove it */
+    char *given;      /* the path as it was given; for messages */
+    char *path;       /* what is being written; to remove it */
     char *final_path; /* where it goes in the end; NULL: it stays where it is */
     int keep;         /* 1: not ours to remove (a pipe, a terminal) */
     size_t bytes;
