@@ -22,9 +22,12 @@
  *
  * A stop names its start by half of its token: the newest open range with such a token is meant. Where that is closed already,
  * since lanes left a loop at different iterations and the first of them holds a token that is used up, it is the newest open
- * range of the same name.
+ * range of the same name; and where there is none, and another lane closed it, lanes have parted since they started it
+ * together: it ends with the last of their stops.
  */
 #include "pair.h"
+
+#define HALF_TOKENS 0x8000u /* that are odd */
 
 /* A stack range. */
 struct kt_push {
@@ -190,36 +193,46 @@ static uint64_t settle(struct stacks *stacks)
 
 /* ---- Token ranges ----------------------------------------------------------------------------------------------- */
 
+/* Only where a wave has a start: most have none. */
 static int begin_starts(struct kt_pairer *pairer, uint32_t count, const struct kt_site_index *sites)
 {
-    pairer->start_count = 0;
     if (!pairer->newest_of_name)
         pairer->newest_of_name = kt_array_new_zeroed(sites->name_count, sizeof *pairer->newest_of_name);
-    if (!pairer->newest_of_name)
+    if (!pairer->newest_of_token)
+        pairer->newest_of_token = kt_array_new_zeroed(HALF_TOKENS, sizeof *pairer->newest_of_token);
+    if (!pairer->newest_of_name || !pairer->newest_of_token)
         return KTRACE_ERROR_MEMORY;
     return kt_array_reserve(&pairer->starts, &pairer->start_capacity, count, sizeof *pairer->starts);
 }
 
-static void start(struct kt_pairer *pairer, uint32_t i, uint16_t token, uint32_t name)
+static int start(struct kt_pairer *pairer, uint32_t i, uint16_t token, uint32_t count,
+                 const struct kt_site_index *sites, const struct kt_site *site)
 {
-    struct kt_start *start = &pairer->starts[pairer->start_count++];
-    *start = (struct kt_start){.event = i,
-                               .name = name,
-                               .older_of_name = pairer->newest_of_name[name],
-                               .older_of_token = pairer->newest_of_token[token],
-                               .token = token};
-    pairer->newest_of_name[name] = pairer->newest_of_token[token] = pairer->last_of_token[token] = pairer->start_count;
+    if (pairer->start_count == 0 && begin_starts(pairer, count, sites) < 0)
+        return KTRACE_ERROR_MEMORY;
+    uint32_t name = kt_site_index_name(sites, site);
+    uint32_t *of_name = &pairer->newest_of_name[name], *of_token = &pairer->newest_of_token[token / 2];
+    pairer->starts[pairer->start_count++] = (struct kt_start){
+        .event = i, .name = name, .older_of_name = *of_name, .older_of_token = *of_token, .token = token};
+    *of_name = *of_token = pairer->start_count;
+    return 0;
 }
 
-/* 1 + index of the newest open start; 0: none. What is closed is passed over once. */
+/* 1 + index of the newest open start; 0: none. Of those that are closed, all that are passed over come to point there, so
+ * that this is not walked again. */
 static uint32_t open_of_token(struct kt_pairer *pairer, uint16_t token)
 {
-    uint32_t *newest = &pairer->newest_of_token[token];
-    while (*newest && pairer->starts[*newest - 1].closed)
-        *newest = pairer->starts[*newest - 1].older_of_token;
-    return *newest;
+    uint32_t newest = pairer->newest_of_token[token / 2], open = newest, older;
+    while (open && pairer->starts[open - 1].closed)
+        open = pairer->starts[open - 1].older_of_token;
+    for (; newest != open; newest = older) {
+        older = pairer->starts[newest - 1].older_of_token;
+        pairer->starts[newest - 1].older_of_token = open;
+    }
+    return open;
 }
 
+/* The same; what is closed is left out of the list. */
 static uint32_t open_of_name(struct kt_pairer *pairer, uint32_t name)
 {
     uint32_t *newest = &pairer->newest_of_name[name];
@@ -230,9 +243,19 @@ static uint32_t open_of_name(struct kt_pairer *pairer, uint32_t name)
 
 static int stop(struct kt_pairer *pairer, struct kt_event *events, uint32_t i, uint16_t token)
 {
-    uint32_t found = open_of_token(pairer, token), last = pairer->last_of_token[token];
-    if (!found && last)
-        found = open_of_name(pairer, pairer->starts[last - 1].name);
+    if (pairer->start_count == 0)
+        return 0;
+    uint32_t found = open_of_token(pairer, token), newest = pairer->newest_of_token[token / 2];
+    if (!found && newest)
+        found = open_of_name(pairer, pairer->starts[newest - 1].name);
+    if (!found && newest) { /* lanes that part stop what they started together: it ends with the last of them */
+        struct kt_event *other = &events[events[pairer->starts[newest - 1].event].partner];
+        if (other->lane == events[i].lane)
+            return 0;
+        other->partner = KT_NONE;
+        other->flags |= KT_EVENT_SUPERSEDED;
+        found = newest;
+    }
     if (!found)
         return 0;
     pairer->starts[found - 1].closed = 1;
@@ -246,7 +269,7 @@ static uint64_t leave_open_starts(struct kt_pairer *pairer, struct kt_event *eve
     for (uint32_t i = 0; i < pairer->start_count; i++) {
         const struct kt_start *start = &pairer->starts[i];
         pairer->newest_of_name[start->name] = 0;
-        pairer->newest_of_token[start->token] = pairer->last_of_token[start->token] = 0;
+        pairer->newest_of_token[start->token / 2] = 0;
         if (!start->closed) {
             events[start->event].flags |= KT_EVENT_UNCLOSED;
             unclosed++;
@@ -336,9 +359,9 @@ int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt
     *out = (struct kt_paired_wave){0};
     if (kt_array_reserve(&pairer->nest, &pairer->nest_capacity, count, sizeof *pairer->nest) < 0 ||
         kt_array_reserve(&pairer->pushes, &pairer->push_capacity, count, sizeof *pairer->pushes) < 0 ||
-        kt_array_reserve(&pairer->claims, &pairer->claim_capacity, count, sizeof *pairer->claims) < 0 ||
-        begin_starts(pairer, count, sites) < 0)
+        kt_array_reserve(&pairer->claims, &pairer->claim_capacity, count, sizeof *pairer->claims) < 0)
         return KTRACE_ERROR_MEMORY;
+    pairer->start_count = 0;
     stacks.pushes = pairer->pushes;
     stacks.claims = pairer->claims;
     for (uint32_t i = 0; i < count; i++) {
@@ -346,7 +369,10 @@ int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt
         switch (events[i].site->kind) {
         case KTRACE_KIND_PUSH: push(&stacks, i); break;
         case KTRACE_KIND_POP: matched = pop(&stacks, i); break;
-        case KTRACE_KIND_START: start(pairer, i, tokens[i], kt_site_index_name(sites, events[i].site)); break;
+        case KTRACE_KIND_START:
+            if (start(pairer, i, tokens[i], count, sites, events[i].site) < 0)
+                return KTRACE_ERROR_MEMORY;
+            break;
         case KTRACE_KIND_STOP: matched = stop(pairer, events, i, tokens[i]); break;
         default: break;
         }
@@ -364,6 +390,7 @@ void kt_pairer_release(struct kt_pairer *pairer)
 {
     free(pairer->starts);
     free(pairer->newest_of_name);
+    free(pairer->newest_of_token);
     free(pairer->nest);
     free(pairer->pushes);
     free(pairer->claims);

@@ -23,8 +23,8 @@ struct kt_pairer {
     uint32_t *newest_of_name; /* 1 + index into starts of the newest that may be open; 0: none */
     size_t start_capacity, push_capacity, claim_capacity, nest_capacity;
     uint32_t start_count;
-    uint32_t newest_of_token[0x10000]; /* the same for each half token */
-    uint32_t last_of_token[0x10000];   /* the newest, open or not */
+    uint32_t
+        *newest_of_token; /* the newest with that half token, open or not; index: half token / 2, as they are odd */
     uint64_t taken_tracks[KT_CHILD_TRACKS_MAX / 64 + 1];
     uint64_t full_words[(KT_CHILD_TRACKS_MAX / 64 + 1) / 64]; /* bit set: no track is free in that word */
 };

@@ -27,7 +27,8 @@ enum kt_event_flags {
     KT_EVENT_PAYLOAD = 1,   /* `payload` is there */
     KT_EVENT_UNCLOSED = 2,  /* a begin that nothing closed: it ends with its wave's last event */
     KT_EVENT_UNMATCHED = 4, /* a pop or stop without a begin: not to be shown */
-    KT_EVENT_SUPERSEDED = 8 /* a pop of a range that another lane left later: not to be shown, and nothing is wrong */
+    KT_EVENT_SUPERSEDED =
+        8 /* a pop or stop of a range that another lane left later: not to be shown, and nothing is wrong */
 };
 
 struct kt_event {

@@ -73,6 +73,8 @@ inline const char *payload_type_name(uint32_t type)
     case KTRACE_PAYLOAD_BOOL: return "bool";
     case KTRACE_PAYLOAD_INT64: return "int64";
     case KTRACE_PAYLOAD_UINT64: return "uint64";
+    case KTRACE_PAYLOAD_INT32: return "int32";
+    case KTRACE_PAYLOAD_UINT32: return "uint32";
     case KTRACE_PAYLOAD_FLOAT32: return "float32";
     case KTRACE_PAYLOAD_FLOAT64: return "float64";
     default: return "?";
@@ -474,7 +476,7 @@ inline expected mark(const char *name, int lane)
 }
 inline expected mark(const char *name, int lane, int payload)
 {
-    return {name, KTRACE_KIND_MARK, lane, KTRACE_PAYLOAD_INT64, (uint64_t)(int64_t)payload};
+    return {name, KTRACE_KIND_MARK, lane, KTRACE_PAYLOAD_INT32, (uint64_t)(int64_t)payload};
 }
 inline expected push(const char *name, int lane)
 {
@@ -482,7 +484,7 @@ inline expected push(const char *name, int lane)
 }
 inline expected push(const char *name, int lane, int payload)
 {
-    return {name, KTRACE_KIND_PUSH, lane, KTRACE_PAYLOAD_INT64, (uint64_t)(int64_t)payload};
+    return {name, KTRACE_KIND_PUSH, lane, KTRACE_PAYLOAD_INT32, (uint64_t)(int64_t)payload};
 }
 inline expected pop(int lane)
 {
@@ -494,7 +496,7 @@ inline expected start(const char *name, int lane)
 }
 inline expected start(const char *name, int lane, int payload)
 {
-    return {name, KTRACE_KIND_START, lane, KTRACE_PAYLOAD_INT64, (uint64_t)(int64_t)payload};
+    return {name, KTRACE_KIND_START, lane, KTRACE_PAYLOAD_INT32, (uint64_t)(int64_t)payload};
 }
 inline expected stop(const char *name, int lane)
 {
@@ -502,7 +504,7 @@ inline expected stop(const char *name, int lane)
 }
 inline expected stop(const char *name, int lane, int payload)
 {
-    return {name, KTRACE_KIND_STOP, lane, KTRACE_PAYLOAD_INT64, (uint64_t)(int64_t)payload};
+    return {name, KTRACE_KIND_STOP, lane, KTRACE_PAYLOAD_INT32, (uint64_t)(int64_t)payload};
 }
 
 inline bool matches(const event &actual, const expected &wanted)

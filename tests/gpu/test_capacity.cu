@@ -352,13 +352,13 @@ TEST_CASE(keep_last_ranges)
     const test::wave &ranges = trace.waves[0], &lanes = trace.waves[1];
     {
         const test::about about(ranges);
-        /* 7 slots a turn (push 2, start 1, stop 3, pop 1): 9 whole turns and one slot of the tenth, its pop */
+        /* 6 slots a turn (push 2, start 1, stop 2, pop 1): 10 whole turns, and of the one before all but its push */
         const auto turns = test::ranges_of(ranges, "turn");
-        CHECK_EQUAL(turns.size(), 9);
+        CHECK_EQUAL(turns.size(), 10);
         for (size_t i = 0; i < turns.size(); i++)
-            CHECK_EQUAL(ranges.events[turns[i].first].payload, 91 + i);
-        CHECK_EQUAL(test::ranges_of(ranges, "token").size(), 9);
-        CHECK_EQUAL(ranges.events.size(), 37);
+            CHECK_EQUAL(ranges.events[turns[i].first].payload, 90 + i);
+        CHECK_EQUAL(test::ranges_of(ranges, "token").size(), 11);
+        CHECK_EQUAL(ranges.events.size(), 43);
         CHECK_EQUAL(trace.info.ends_unmatched, 1);
         CHECK_EQUAL(trace.info.ranges_unclosed, 0);
     }

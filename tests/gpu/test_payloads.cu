@@ -175,25 +175,26 @@ static std::vector<wanted> wanted_from_memory(const values &v)
     const auto add = [&](const char *name, uint32_t type, uint64_t bits, bool any_nan = false) {
         all.push_back({name, type, bits, any_nan});
     };
+    const uint32_t i32 = KTRACE_PAYLOAD_INT32, u32 = KTRACE_PAYLOAD_UINT32;
     const uint32_t i64 = KTRACE_PAYLOAD_INT64, u64 = KTRACE_PAYLOAD_UINT64;
     const uint32_t f32 = KTRACE_PAYLOAD_FLOAT32, f64 = KTRACE_PAYLOAD_FLOAT64;
     add("absent", KTRACE_PAYLOAD_NONE, 0);
     add("true", KTRACE_PAYLOAD_BOOL, 1);
     add("false", KTRACE_PAYLOAD_BOOL, 0);
     for (const char value : v.character)
-        add("char", CHAR_MIN < 0 ? i64 : u64, (uint64_t)(int64_t)value);
+        add("char", CHAR_MIN < 0 ? i32 : u32, (uint64_t)(int64_t)value);
     for (const signed char value : v.int8)
-        add("signed char", i64, (uint64_t)(int64_t)value);
+        add("signed char", i32, (uint64_t)(int64_t)value);
     for (const unsigned char value : v.uint8)
-        add("unsigned char", u64, value);
+        add("unsigned char", u32, value);
     for (const short value : v.int16)
-        add("short", i64, (uint64_t)(int64_t)value);
+        add("short", i32, (uint64_t)(int64_t)value);
     for (const unsigned short value : v.uint16)
-        add("unsigned short", u64, value);
+        add("unsigned short", u32, value);
     for (const int value : v.int32)
-        add("int", i64, (uint64_t)(int64_t)value);
+        add("int", i32, (uint64_t)(int64_t)value);
     for (const unsigned value : v.uint32)
-        add("unsigned", u64, value);
+        add("unsigned", u32, value);
     for (const long value : v.longs)
         add("long", i64, (uint64_t)(int64_t)value);
     for (const unsigned long value : v.ulongs)
@@ -274,19 +275,19 @@ TEST_CASE(payloads_as_constants)
     REQUIRE(trace.valid());
     test::check_clean(trace);
     check_payloads(test::only_wave(trace), {
-                                               {"zero", KTRACE_PAYLOAD_INT64, 0, false},
-                                               {"minus one", KTRACE_PAYLOAD_INT64, ~0ull, false},
-                                               {"unsigned", KTRACE_PAYLOAD_UINT64, 0xFFFFFFFFull, false},
+                                               {"zero", KTRACE_PAYLOAD_INT32, 0, false},
+                                               {"minus one", KTRACE_PAYLOAD_INT32, ~0ull, false},
+                                               {"unsigned", KTRACE_PAYLOAD_UINT32, 0xFFFFFFFFull, false},
                                                {"two to the 63", KTRACE_PAYLOAD_UINT64, 1ull << 63, false},
                                                {"all ones", KTRACE_PAYLOAD_UINT64, ~0ull, false},
                                                {"comparison", KTRACE_PAYLOAD_BOOL, 1, false},
-                                               {"letter", KTRACE_PAYLOAD_INT64, 'k', false},
+                                               {"letter", KTRACE_PAYLOAD_INT32, 'k', false},
                                                {"float", KTRACE_PAYLOAD_FLOAT32, bits_of(2.5f), false},
                                                {"minus zero", KTRACE_PAYLOAD_FLOAT32, bits_of(-0.0f), false},
                                                {"double", KTRACE_PAYLOAD_FLOAT64, bits_of(2.5), false},
                                                {"half", KTRACE_PAYLOAD_FLOAT32, bits_of(0.5f), false},
                                                {"bfloat16", KTRACE_PAYLOAD_FLOAT32, bits_of(-3.0f), false},
-                                               {"block", KTRACE_PAYLOAD_UINT64, 32, false},
+                                               {"block", KTRACE_PAYLOAD_UINT32, 32, false},
                                            });
 }
 
@@ -318,16 +319,16 @@ TEST_CASE(payloads_on_ranges)
     test::check_clean(trace);
     const test::wave &wave = test::only_wave(trace);
     test::check_sequence(wave, {{"scoped", KTRACE_KIND_PUSH, 0, KTRACE_PAYLOAD_UINT64, ~0ull - 1},
-                                {"pushed", KTRACE_KIND_PUSH, 0, KTRACE_PAYLOAD_INT64, 0},
+                                {"pushed", KTRACE_KIND_PUSH, 0, KTRACE_PAYLOAD_INT32, 0},
                                 {"", KTRACE_KIND_POP, 0, KTRACE_PAYLOAD_NONE, 0},
                                 {"", KTRACE_KIND_POP, 0, KTRACE_PAYLOAD_NONE, 0},
-                                {"both", KTRACE_KIND_START, 0, KTRACE_PAYLOAD_UINT64, 0},
+                                {"both", KTRACE_KIND_START, 0, KTRACE_PAYLOAD_UINT32, 0},
                                 {"both", KTRACE_KIND_STOP, 0, KTRACE_PAYLOAD_FLOAT64, bits_of(-0.0)},
                                 {"start", KTRACE_KIND_START, 0, KTRACE_PAYLOAD_BOOL, 0},
                                 {"start", KTRACE_KIND_STOP, 0, KTRACE_PAYLOAD_NONE, 0},
                                 {"stop", KTRACE_KIND_START, 0, KTRACE_PAYLOAD_NONE, 0},
                                 {"stop", KTRACE_KIND_STOP, 0, KTRACE_PAYLOAD_UINT64, ~0ull - 1},
-                                {"leader", KTRACE_KIND_MARK, 3, KTRACE_PAYLOAD_INT64, 30}});
+                                {"leader", KTRACE_KIND_MARK, 3, KTRACE_PAYLOAD_INT32, 30}});
     test::check_pairs(wave, {{0, 3}, {1, 2}, {4, 5}, {6, 7}, {8, 9}});
 }
 

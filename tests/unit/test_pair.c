@@ -621,6 +621,23 @@ static void a_token_range_crosses_lanes(void **state)
     ktrace_trace_destroy(trace);
 }
 
+/* Both sides of a branch stop what was started before it. */
+static void a_token_range_ends_with_the_last_lanes_stop(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    uint32_t token = at(&s, 0, s.t);
+    stop(&s, 16, token);
+    stop(&s, 0, token);
+    stop(&s, 0, token); /* one too many */
+    struct ktrace_trace *trace = finish(&s);
+    joined(trace, 0, 2);
+    alone(trace, 1, KT_EVENT_SUPERSEDED);
+    alone(trace, 3, KT_EVENT_UNMATCHED);
+    counts(trace, 0, 1);
+    ktrace_trace_destroy(trace);
+}
+
 /* B6, B7: the token of a start is the start's, whatever was recorded beside it. */
 static void a_token_of_another_wave_closes_nothing(void **state)
 {
@@ -897,6 +914,7 @@ int main(void)
         cmocka_unit_test(a_wrapped_ring_has_ends_without_begins),
         cmocka_unit_test(tokens_pair_in_any_order),
         cmocka_unit_test(a_token_range_crosses_lanes),
+        cmocka_unit_test(a_token_range_ends_with_the_last_lanes_stop),
         cmocka_unit_test(a_token_of_another_wave_closes_nothing),
         cmocka_unit_test(a_used_up_token_stands_for_the_latest_of_its_name),
         cmocka_unit_test(the_newest_open_range_of_half_a_token),
