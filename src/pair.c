@@ -38,7 +38,7 @@ struct kt_push {
     uint32_t kept_by;    /* 1 + the lane whose pop was the last to claim it by (c) */
 };
 
-/* A pop that claims by (a), (b) or (d), in time order. */
+/* A pop that claims a range, in time order; those of (c) from when their lane's turn has come. */
 struct kt_claim {
     uint32_t event, push;
 };
@@ -147,10 +147,17 @@ static int pop(struct stacks *stacks, uint32_t i)
     return 1;
 }
 
-/* Rule (c) for one lane: newest first, each of its late pops takes the range closed last before it by another lane. */
+static int by_event(const void *left, const void *right)
+{
+    const struct kt_claim *a = left, *b = right;
+    return (a->event > b->event) - (a->event < b->event);
+}
+
+/* Rule (c) for one lane: newest first, each of its late pops takes the range closed last before it by another lane. These
+ * closings count for the lanes above, which may have left later still. */
 static void leave_late(struct stacks *stacks, uint32_t lane)
 {
-    uint32_t left = stacks->claim_count, next;
+    uint32_t claimed_before = stacks->claim_count, left = claimed_before, next;
     for (uint32_t late = stacks->late[lane]; late; late = next) {
         uint32_t i = late - 1;
         next = stacks->events[i].partner;
@@ -163,14 +170,18 @@ static void leave_late(struct stacks *stacks, uint32_t lane)
         }
         if (left == 0)
             continue;
-        struct kt_push *push = &stacks->pushes[stacks->claims[--left].push];
+        uint32_t number = stacks->claims[--left].push;
+        struct kt_push *push = &stacks->pushes[number];
         push->kept_by = lane + 1;
+        stacks->claims[stacks->claim_count++] = (struct kt_claim){i, number};
         if (push->claim > i)
             continue;
         stacks->events[push->claim].flags |= KT_EVENT_SUPERSEDED;
         stacks->events[i].flags &= (uint8_t)~KT_EVENT_SUPERSEDED;
         push->claim = i;
     }
+    if (stacks->claim_count != claimed_before)
+        qsort(stacks->claims, stacks->claim_count, sizeof *stacks->claims, by_event);
 }
 
 /* Join every range with the last pop that claims it. The number of those that nothing claims. */

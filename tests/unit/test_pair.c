@@ -310,6 +310,34 @@ static void the_upper_half_returns_early(void **state)
     ktrace_trace_destroy(trace);
 }
 
+/* One lane after the other returns out of a loop, through the turn's range and the one around the loop. */
+static void lanes_return_from_a_loop_one_by_one(void **state)
+{
+    (void)state;
+    struct scene s = begin();
+    uint32_t turns[5], ends[5], count = 0;
+    at(&s, 0, s.a);
+    count++;
+    for (uint32_t lane = 0; lane < 5; lane++) {
+        turns[lane] = count++;
+        at(&s, lane, s.b);
+        at(&s, lane, s.pop); /* the leading lane leaves the turn and the loop, for good */
+        at(&s, lane, s.pop);
+        count += 2;
+        ends[lane] = count++;
+        at(&s, lane + 1, s.pop); /* the others leave the turn */
+    }
+    at(&s, 5, s.mark);
+    at(&s, 5, s.pop);
+    struct ktrace_trace *trace = finish(&s);
+    joined(trace, 0, count + 1);
+    for (uint32_t lane = 0; lane < 5; lane++)
+        joined(trace, turns[lane], ends[lane]);
+    counts(trace, 0, 0);
+    assert_int_equal(trace->waves[0].track_count, 0);
+    ktrace_trace_destroy(trace);
+}
+
 /* The lanes that lead return first, and the others go on, with ranges of their own. */
 static void the_lower_half_returns_early(void **state)
 {
@@ -901,6 +929,7 @@ int main(void)
         cmocka_unit_test(both_sides_of_a_branch_pop_one_push),
         cmocka_unit_test(both_sides_of_a_branch_pop_within_a_range),
         cmocka_unit_test(the_upper_half_returns_early),
+        cmocka_unit_test(lanes_return_from_a_loop_one_by_one),
         cmocka_unit_test(the_lower_half_returns_early),
         cmocka_unit_test(groups_return_one_after_the_other),
         cmocka_unit_test(pops_of_two_sides_interleave),
