@@ -40,7 +40,7 @@ enum {
     LAUNCHES = 7, /* gemm, softmax, gemm, ... */
     WAVES_PER_WORKGROUP = 4,
     WORKGROUPS_AT_ONCE = 2 * PLACES,
-    GEMM_TILE_SLOTS = 4, /* a start with a payload, and a stop */
+    GEMM_TILE_SLOTS = 3, /* a start with a payload, and a stop */
     GEMM_OTHER_SLOTS = 12,
     JOBS = 9, /* fresh processes */
     SMOKE_BYTES = 1 << 20
