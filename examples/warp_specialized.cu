@@ -100,11 +100,11 @@ __global__ void __launch_bounds__(32 * (consumers + 1)) stream_kernel(float *out
     KTRACE_KERNEL("stream");
     __shared__ __align__(128) float ring[stages][tile_floats];
     __shared__ uint64_t full[stages], empty[stages];
-    const int wave = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int wave = threadIdx.x / 32;
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < stages; stage++) {
             barrier_init(&full[stage], 1);
-            barrier_init(&empty[stage], consumers);
+            barrier_init(&empty[stage], 32 * consumers);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -149,10 +149,8 @@ __global__ void __launch_bounds__(32 * (consumers + 1)) stream_kernel(float *out
                         values[i] = series(ring[stage][i * 32 * consumers + threadIdx.x]);
                         KTRACE_PIN(values[i]); /* without it, arithmetic may slip past the end of the range */
                     }
-                    __syncwarp();
                 }
-                if (lane == 0)
-                    barrier_arrive(&empty[stage]);
+                barrier_arrive(&empty[stage]); /* every lane, for its own reads */
                 {
                     KTRACE_RANGE("store");
                     float *to = out + (size_t)tile * tile_floats + threadIdx.x;
