@@ -31,10 +31,13 @@
  *   KTRACE_PIN(x)                     x is computed before the next event, and what uses x after the last one
  *   KTRACE_PARAM, KTRACE_ARG          hand the handle to a device function: f(int a KTRACE_PARAM), f(1 KTRACE_ARG)
  *   KTRACE_PARAM_ONLY, KTRACE_ARG_ONLY   the same for a function without other parameters
- *   KTRACE_PARAM_IF(traced)           the parameter in a template called from a KTRACE_KERNEL_IF kernel
+ *   KTRACE_PARAM_IF(traced), KTRACE_PARAM_ONLY_IF(traced)   the parameter in a template called from a KTRACE_KERNEL_IF kernel
  *
- * Payloads: bool, integers up to 64 bits, half, bfloat16, float, double; under divergence the value of the lane that
- * records, which is the first active one. Anything else is a compile error.
+ * Payloads: bool, integers up to 64 bits (cast an enum), half, bfloat16, float, double; under divergence the value of the lane
+ * that records, which is the first active one. Anything else is a compile error. A payload with commas goes in parentheses.
+ *
+ * Annotations belong in __global__ and __device__ functions and in lambdas there that capture by reference; in a
+ * __host__ __device__ function put them between #ifdef __CUDA_ARCH__ and #endif. docs/annotating.md has more.
  *
  * KTRACE_SITES_IN_GLOBAL=1 moves the descriptors of a module from its 64 KiB constant bank to global memory, for modules
  * where ptxas says "uses too much global constant data". It costs one more slot an event.
@@ -44,6 +47,8 @@
 
 #ifndef KTRACE_ENABLE
 #define KTRACE_ENABLE 0
+#elif (0 - KTRACE_ENABLE - 1) == 1
+#error "ktrace: KTRACE_ENABLE is defined without a value: give it 0 or 1"
 #endif
 #ifndef KTRACE_SITES_IN_GLOBAL
 #define KTRACE_SITES_IN_GLOBAL 0

@@ -19,26 +19,28 @@ __host__ __device__
 #else
 #define KTRACE_DISABLED_USE(x) (0 ? ((void)(x), 0) : 0)
 #endif
-#define KTRACE_DISABLED_SECOND_(first, second, ...) ((void)KTRACE_DISABLED_USE(second))
-#define KTRACE_DISABLED_PAYLOAD(...) KTRACE_DISABLED_SECOND_(__VA_ARGS__, 0, 0)
-#define KTRACE_DISABLED_TOKEN_(token, ...) \
-    ((void)KTRACE_DISABLED_USE(token), KTRACE_DISABLED_PAYLOAD(token, __VA_ARGS__))
+/* The name must be a literal here, too, and there is one payload at the most. */
+#define KTRACE_DISABLED_EVENT_(name, payload, ...) ((void)sizeof(name ""), (void)KTRACE_DISABLED_USE(payload))
+#define KTRACE_DISABLED_EVENT(...) KTRACE_DISABLED_EVENT_(__VA_ARGS__, 0, 0)
+#define KTRACE_DISABLED_STOP_(token, payload, ...) \
+    ((void)KTRACE_DISABLED_USE(token), (void)KTRACE_DISABLED_USE(payload))
 
-#define KTRACE_KERNEL(name)
-#define KTRACE_KERNEL_IF(traced, name)
-#define KTRACE_RANGE(...) KTRACE_DISABLED_PAYLOAD(__VA_ARGS__)
-#define KTRACE_MARK(...) KTRACE_DISABLED_PAYLOAD(__VA_ARGS__)
-#define KTRACE_RANGE_PUSH(...) KTRACE_DISABLED_PAYLOAD(__VA_ARGS__)
-#define KTRACE_RANGE_POP()
-#define KTRACE_RANGE_START(...) (KTRACE_DISABLED_PAYLOAD(__VA_ARGS__), (ktrace_token)0)
-#define KTRACE_RANGE_STOP(...) KTRACE_DISABLED_TOKEN_(__VA_ARGS__, 0)
-#define KTRACE_RANGE_NEXT(token, ...) (KTRACE_DISABLED_PAYLOAD(__VA_ARGS__), (token))
-#define KTRACE_INACTIVE_TOKEN(name) ((ktrace_token)0)
+#define KTRACE_KERNEL(name) ((void)sizeof(name ""))
+#define KTRACE_KERNEL_IF(traced, name) ((void)sizeof(name ""))
+#define KTRACE_RANGE(...) KTRACE_DISABLED_EVENT(__VA_ARGS__)
+#define KTRACE_MARK(...) KTRACE_DISABLED_EVENT(__VA_ARGS__)
+#define KTRACE_RANGE_PUSH(...) KTRACE_DISABLED_EVENT(__VA_ARGS__)
+#define KTRACE_RANGE_POP() ((void)0)
+#define KTRACE_RANGE_START(...) (KTRACE_DISABLED_EVENT(__VA_ARGS__), (ktrace_token)0)
+#define KTRACE_RANGE_STOP(...) KTRACE_DISABLED_STOP_(__VA_ARGS__, 0, 0)
+#define KTRACE_RANGE_NEXT(token, ...) (KTRACE_DISABLED_EVENT(__VA_ARGS__), (token))
+#define KTRACE_INACTIVE_TOKEN(name) ((void)sizeof(name ""), (ktrace_token)0)
 #define KTRACE_PIN(x)
 #define KTRACE_PARAM
 #define KTRACE_ARG
 #define KTRACE_PARAM_ONLY
 #define KTRACE_ARG_ONLY
 #define KTRACE_PARAM_IF(traced)
+#define KTRACE_PARAM_ONLY_IF(traced)
 
 #endif

@@ -12,8 +12,8 @@
 #ifndef KTRACE_DEVICE_NVIDIA_H
 #define KTRACE_DEVICE_NVIDIA_H
 
-#if !defined(__cplusplus)
-#error "ktrace: CUDA kernels are compiled as C++"
+#if !defined(__cplusplus) || __cplusplus < 201703L
+#error "ktrace: annotated kernels are compiled as C++17 or newer (-std=c++17)"
 #endif
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 750
 #error "ktrace: NVIDIA devices before compute capability 7.5 are not supported"
@@ -65,13 +65,30 @@ struct choose<false> {
     using parameter = untraced_wave;
 };
 
+/* An event with a payload, which is evaluated once. `site_of` gives the site for its type. */
+template <class Wave, class Payload, class SiteOf, class... Token>
+KTRACE_DEVICE_INLINE ktrace_u32 record_payload(Wave &wave, SiteOf site_of, Payload payload, Token... token)
+{
+    return record(wave, site_of(payload_type<payload_of<Payload>::type>()), token...,
+                  payload_of<Payload>::bits(payload));
+}
+
+[[nodiscard]] KTRACE_DEVICE_INLINE ktrace_token token_of(ktrace_u32 clock)
+{
+    return clock | 1u;
+}
+
 template <class Wave>
 struct range {
     Wave &wave;
-    template <class... Payload>
-    KTRACE_DEVICE_INLINE range(Wave &handle, site_id site, Payload... payload) : wave(handle)
+    KTRACE_DEVICE_INLINE range(Wave &handle, site_id site) : wave(handle)
     {
-        record(wave, site, payload...);
+        record(wave, site);
+    }
+    template <class SiteOf, class Payload>
+    KTRACE_DEVICE_INLINE range(Wave &handle, SiteOf site_of, Payload payload) : wave(handle)
+    {
+        record_payload(wave, site_of, payload);
     }
     KTRACE_DEVICE_INLINE ~range()
     {
@@ -143,61 +160,64 @@ KTRACE_DEVICE_INLINE void pin(double &value)
 
 #define KTRACE_JOIN_(a, b) a##b
 #define KTRACE_JOIN(a, b) KTRACE_JOIN_(a, b)
-#define KTRACE_SELECT_(one, two, chosen, ...) chosen
-#define KTRACE_SELECT(plain, with_payload, ...) KTRACE_SELECT_(__VA_ARGS__, with_payload, plain, )(__VA_ARGS__)
-#define KTRACE_TYPE_OF(payload) (ktrace_detail::payload_of<decltype(payload)>::type)
-#define KTRACE_BITS_OF(payload) (ktrace_detail::payload_of<decltype(payload)>::bits(payload))
+#define KTRACE_SELECT_(one, two, three, four, chosen, ...) chosen
+#define KTRACE_SELECT(plain, with_payload, ...) \
+    KTRACE_SELECT_(__VA_ARGS__, KTRACE_TOO_MANY, KTRACE_TOO_MANY, with_payload, plain, )(__VA_ARGS__)
+#define KTRACE_TOO_MANY(...) ktrace_detail::an_annotation_takes_a_name_and_one_payload_in_parentheses_if_it_has_commas()
 
-#define KTRACE_EVENT_1(kind, name) ktrace_detail::record(ktrace_handle, KTRACE_SITE(kind, KTRACE_PAYLOAD_NONE, name))
+/* What KTRACE_KERNEL or KTRACE_PARAM declares; the name is what a compiler says when both are missing. */
+#define KTRACE_HANDLE ktrace_handle_that_KTRACE_KERNEL_or_KTRACE_PARAM_declares
+
+#define KTRACE_EVENT_1(kind, name) ktrace_detail::record(KTRACE_HANDLE, KTRACE_SITE_WITHOUT_PAYLOAD(kind, name))
 #define KTRACE_EVENT_2(kind, name, payload) \
-    ktrace_detail::record(ktrace_handle, KTRACE_SITE(kind, KTRACE_TYPE_OF(payload), name), KTRACE_BITS_OF(payload))
-
+    ktrace_detail::record_payload(KTRACE_HANDLE, KTRACE_SITE_OF(kind, name), payload)
 #define KTRACE_MARK_1(name) ((void)KTRACE_EVENT_1(KTRACE_KIND_MARK, name))
 #define KTRACE_MARK_2(name, payload) ((void)KTRACE_EVENT_2(KTRACE_KIND_MARK, name, payload))
 #define KTRACE_PUSH_1(name) ((void)KTRACE_EVENT_1(KTRACE_KIND_PUSH, name))
 #define KTRACE_PUSH_2(name, payload) ((void)KTRACE_EVENT_2(KTRACE_KIND_PUSH, name, payload))
-#define KTRACE_START_1(name) (KTRACE_EVENT_1(KTRACE_KIND_START, name) | 1u)
-#define KTRACE_START_2(name, payload) (KTRACE_EVENT_2(KTRACE_KIND_START, name, payload) | 1u)
+#define KTRACE_START_1(name) ktrace_detail::token_of(KTRACE_EVENT_1(KTRACE_KIND_START, name))
+#define KTRACE_START_2(name, payload) ktrace_detail::token_of(KTRACE_EVENT_2(KTRACE_KIND_START, name, payload))
 #define KTRACE_STOP_1(token) \
-    ((void)ktrace_detail::record(ktrace_handle, ktrace_detail::stop_site<KTRACE_PAYLOAD_NONE>(), \
-                                 ktrace_detail::stopped_token{(ktrace_token)(token)}))
+    ((void)ktrace_detail::record(KTRACE_HANDLE, \
+                                 ktrace_detail::stop_site_of()(ktrace_detail::payload_type<KTRACE_PAYLOAD_NONE>()), \
+                                 ktrace_detail::stopped_token{token}))
 #define KTRACE_STOP_2(token, payload) \
-    ((void)ktrace_detail::record(ktrace_handle, ktrace_detail::stop_site<KTRACE_TYPE_OF(payload)>(), \
-                                 ktrace_detail::stopped_token{(ktrace_token)(token)}, KTRACE_BITS_OF(payload)))
+    ((void)ktrace_detail::record_payload(KTRACE_HANDLE, ktrace_detail::stop_site_of(), payload, \
+                                         ktrace_detail::stopped_token{token}))
 #define KTRACE_NEXT_1(token, name) \
-    (ktrace_detail::record(ktrace_handle, KTRACE_SITE(KTRACE_KIND_NEXT, KTRACE_PAYLOAD_NONE, name), \
-                           ktrace_detail::followed_token{(ktrace_token)(token)}) | \
-     1u)
+    ktrace_detail::token_of(ktrace_detail::record(KTRACE_HANDLE, KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_NEXT, name), \
+                                                  ktrace_detail::followed_token{token}))
 #define KTRACE_NEXT_2(token, name, payload) \
-    (ktrace_detail::record(ktrace_handle, KTRACE_SITE(KTRACE_KIND_NEXT, KTRACE_TYPE_OF(payload), name), \
-                           ktrace_detail::followed_token{(ktrace_token)(token)}, KTRACE_BITS_OF(payload)) | \
-     1u)
+    ktrace_detail::token_of(ktrace_detail::record_payload(KTRACE_HANDLE, KTRACE_SITE_OF(KTRACE_KIND_NEXT, name), \
+                                                          payload, ktrace_detail::followed_token{token}))
 #define KTRACE_RANGE_1(name) \
-    ktrace_detail::range KTRACE_JOIN(ktrace_range_, __LINE__)( \
-        ktrace_handle, KTRACE_SITE(KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, name))
+    ktrace_detail::range KTRACE_JOIN(ktrace_range_, __COUNTER__)(KTRACE_HANDLE, \
+                                                                 KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_PUSH, name))
 #define KTRACE_RANGE_2(name, payload) \
-    ktrace_detail::range KTRACE_JOIN(ktrace_range_, __LINE__)( \
-        ktrace_handle, KTRACE_SITE(KTRACE_KIND_PUSH, KTRACE_TYPE_OF(payload), name), KTRACE_BITS_OF(payload))
+    ktrace_detail::range KTRACE_JOIN(ktrace_range_, __COUNTER__)(KTRACE_HANDLE, \
+                                                                 KTRACE_SITE_OF(KTRACE_KIND_PUSH, name), payload)
 
 #define KTRACE_KERNEL(name) \
-    ktrace_detail::kernel_wave ktrace_handle(KTRACE_SITE(KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, name))
+    ktrace_detail::kernel_wave KTRACE_HANDLE(KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_KERNEL, name))
 #define KTRACE_KERNEL_IF(traced, name) \
-    typename ktrace_detail::choose<(traced)>::kernel ktrace_handle( \
-        KTRACE_SITE(KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, name))
+    typename ktrace_detail::choose<(traced)>::kernel KTRACE_HANDLE( \
+        KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_KERNEL, name))
 #define KTRACE_RANGE(...) KTRACE_SELECT(KTRACE_RANGE_1, KTRACE_RANGE_2, __VA_ARGS__)
 #define KTRACE_MARK(...) KTRACE_SELECT(KTRACE_MARK_1, KTRACE_MARK_2, __VA_ARGS__)
 #define KTRACE_RANGE_PUSH(...) KTRACE_SELECT(KTRACE_PUSH_1, KTRACE_PUSH_2, __VA_ARGS__)
-#define KTRACE_RANGE_POP() ((void)ktrace_detail::record(ktrace_handle, ktrace_detail::pop_site()))
+#define KTRACE_RANGE_POP() ((void)ktrace_detail::record(KTRACE_HANDLE, ktrace_detail::pop_site()))
 #define KTRACE_RANGE_START(...) KTRACE_SELECT(KTRACE_START_1, KTRACE_START_2, __VA_ARGS__)
 #define KTRACE_RANGE_STOP(...) KTRACE_SELECT(KTRACE_STOP_1, KTRACE_STOP_2, __VA_ARGS__)
-#define KTRACE_RANGE_NEXT(token, ...) KTRACE_SELECT_(__VA_ARGS__, KTRACE_NEXT_2, KTRACE_NEXT_1, )(token, __VA_ARGS__)
+#define KTRACE_RANGE_NEXT(token, ...) \
+    KTRACE_SELECT_(__VA_ARGS__, KTRACE_TOO_MANY, KTRACE_TOO_MANY, KTRACE_NEXT_2, KTRACE_NEXT_1, )(token, __VA_ARGS__)
 #define KTRACE_INACTIVE_TOKEN(name) ((void)sizeof(name ""), (ktrace_token)0)
 #define KTRACE_PIN(x) ktrace_detail::pin(x)
-#define KTRACE_PARAM , ktrace_wave &ktrace_handle
-#define KTRACE_ARG , ktrace_handle
-#define KTRACE_PARAM_ONLY ktrace_wave &ktrace_handle
-#define KTRACE_ARG_ONLY ktrace_handle
-#define KTRACE_PARAM_IF(traced) , typename ktrace_detail::choose<(traced)>::parameter &ktrace_handle
+#define KTRACE_PARAM , KTRACE_PARAM_ONLY
+#define KTRACE_ARG , KTRACE_ARG_ONLY
+#define KTRACE_PARAM_ONLY ktrace_wave &KTRACE_HANDLE
+#define KTRACE_ARG_ONLY KTRACE_HANDLE
+#define KTRACE_PARAM_IF(traced) , KTRACE_PARAM_ONLY_IF(traced)
+#define KTRACE_PARAM_ONLY_IF(traced) typename ktrace_detail::choose<(traced)>::parameter &KTRACE_HANDLE
 
 /* ---- Registration ----------------------------------------------------------------------------------------------- */
 

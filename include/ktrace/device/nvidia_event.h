@@ -44,24 +44,36 @@ KTRACE_DEVICE_INLINE site_id id_of(const site_image *site)
 }
 #endif
 
-#define KTRACE_SITE(kind, type, name) \
-    ([]() -> ktrace_detail::site_id { \
-        static KTRACE_SITE_SPACE const ktrace_detail::site_image site = { \
-            KTRACE_SITE_MAGIC, kind, type, ((ktrace_u32)KTRACE_WIRE_VERSION << 24) | (ktrace_u32)__LINE__, \
-            name "\0" __FILE__}; \
-        return ktrace_detail::id_of(&site); \
-    }())
+template <ktrace_u8 Type>
+struct payload_type {
+    static constexpr ktrace_u8 value = Type;
+};
+
+/* One annotation's site, as a function of its payload's type. What is inside carries names that no payload has. */
+#define KTRACE_SITE_OF(kind, name) \
+    [](auto ktrace_payload_type_) -> ktrace_detail::site_id { \
+        static_assert(sizeof("" name) > 1 || (kind) == KTRACE_KIND_POP || (kind) == KTRACE_KIND_STOP, \
+                      "ktrace: an annotation needs a name, a string literal"); \
+        static KTRACE_SITE_SPACE const ktrace_detail::site_image ktrace_site_ = { \
+            KTRACE_SITE_MAGIC, kind, decltype(ktrace_payload_type_)::value, \
+            ((ktrace_u32)KTRACE_WIRE_VERSION << 24) | (ktrace_u32)__LINE__, name "\0" __FILE__}; \
+        return ktrace_detail::id_of(&ktrace_site_); \
+    }
+#define KTRACE_SITE_WITHOUT_PAYLOAD(kind, name) \
+    (KTRACE_SITE_OF(kind, name)(ktrace_detail::payload_type<KTRACE_PAYLOAD_NONE>()))
 
 /* Ends need no name of their own: one descriptor a kind and payload type serves them all. */
 KTRACE_DEVICE_INLINE site_id pop_site()
 {
-    return KTRACE_SITE(KTRACE_KIND_POP, KTRACE_PAYLOAD_NONE, "");
+    return KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_POP, "");
 }
-template <ktrace_u8 Type>
-KTRACE_DEVICE_INLINE site_id stop_site()
-{
-    return KTRACE_SITE(KTRACE_KIND_STOP, Type, "");
-}
+struct stop_site_of {
+    template <class Type>
+    KTRACE_DEVICE_INLINE site_id operator()(Type type) const
+    {
+        return KTRACE_SITE_OF(KTRACE_KIND_STOP, "")(type);
+    }
+};
 
 } /* namespace ktrace_detail */
 
@@ -120,7 +132,7 @@ struct followed_token {
                      : "memory"); \
         return clock; \
     }
-#else /* the host's pass over __host__ __device__ functions: nothing is recorded there */
+#else /* nvcc's pass for the host sees device functions, too; there, nothing calls them */
 #define KTRACE_RECORD(parameters, id, event, slots, bytes, ...) \
     KTRACE_DEVICE_INLINE ktrace_u32 record parameters \
     { \

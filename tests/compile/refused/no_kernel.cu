@@ -1,4 +1,4 @@
-// expect: ktrace_handle
+// expect: ktrace_handle_that_KTRACE_KERNEL_or_KTRACE_PARAM_declares
 #define KTRACE_ENABLE 1
 #include <ktrace/device.h>
 

@@ -15,6 +15,7 @@
 #define KTRACE_PARAM_ONLY
 #define KTRACE_ARG_ONLY
 #define KTRACE_PARAM_IF(...)
+#define KTRACE_PARAM_ONLY_IF(...)
 
 /* Only the token needs a type, since its name is in the source. Nothing reads it. */
 typedef int ktrace_token;

@@ -1,0 +1,3 @@
+// expect: ktrace: KTRACE_ENABLE is defined without a value
+#define KTRACE_ENABLE
+#include <ktrace/device.h>
