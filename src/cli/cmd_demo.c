@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,9 +31,9 @@ static const char recording_name[] = "demo.ktrace";
 
 /* Both relative to the folder of the executable: installed, then as built. */
 static const char *const helper_places[] = {"../libexec/ktrace/ktrace-demo-cuda", "ktrace-demo-cuda",
-                                            "examples/ktrace-demo-cuda"};
+                                            "../examples/ktrace-demo-cuda"};
 static const char *const recording_places[] = {"../share/ktrace/demo.ktrace", "share/ktrace/demo.ktrace",
-                                               "../../tests/data/h200/gemm.ktrace"};
+                                               "../../../tests/data/h200/gemm.ktrace"};
 
 /* ---- Paths ------------------------------------------------------------------------------------------------------- */
 
@@ -363,6 +364,9 @@ static int run(int argc, char **argv)
         return cli_error_usage(&cli_demo, "it takes no file, but there is '%s'", argv[optind]);
     if (directory && !*directory)
         return cli_error_usage(&cli_demo, "option '--out' needs a folder");
+    /* One folder, not those above it: a path that was mistyped should not become a tree. */
+    if (directory && mkdir(directory, 0777) < 0 && errno != EEXIST)
+        return cli_error("%s: cannot make this folder: %s", directory, strerror(errno));
     struct results results = {0};
     int status = reserve_results(&results, directory);
     if (status != CLI_OK)
@@ -386,7 +390,7 @@ const struct cli_command cli_demo = {
             "  demo_ktrace.pftrace.gz  the timeline, for https://ui.perfetto.dev\n"
             "\n"
             "Options:\n"
-            "  -o, --out DIR  write into DIR instead of the current folder\n"
+            "  -o, --out DIR  write into DIR, which is made if need be, instead of the current folder\n"
             "  -r, --replay   replay, even where there is a GPU\n"
             "  -h, --help     print this\n"
             "\n"

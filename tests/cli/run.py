@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the case files of tests/cli/cases: commands with their exact output.
 
-    run.py --ktrace build/release/ktrace [--update] [CASE...]
+    run.py --ktrace build/release/bin/ktrace [--update] [CASE...]
 
 A case file is a session in a new folder, which holds a copy of tests/data/format/v1.ktrace. Its path is written as $PWD:
 
