@@ -25,5 +25,15 @@ configure_file(cmake/ktrace.pc.in ktrace.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/ktrace.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
 install(FILES tests/data/h200/gemm.ktrace DESTINATION "${CMAKE_INSTALL_DATADIR}/ktrace" RENAME demo.ktrace OPTIONAL)
-install(FILES README.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+
+# The documentation keeps the shape of the source tree, so that its links lead somewhere; the headers are a link.
+install(FILES README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs bench DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.c" PATTERN "*.h" PATTERN "*.cu" PATTERN "*.cuh")
+cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_DOCDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE doc_dir)
+cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_INCLUDEDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE include_dir)
+file(RELATIVE_PATH include_from_doc "${doc_dir}" "${include_dir}")
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/installed-docs")
+file(CREATE_LINK "${include_from_doc}" "${PROJECT_BINARY_DIR}/installed-docs/include" SYMBOLIC)
+install(FILES "${PROJECT_BINARY_DIR}/installed-docs/include" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

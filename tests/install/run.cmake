@@ -27,6 +27,30 @@ if(NOT count EQUAL 2)
     message(FATAL_ERROR "expected one ktrace.pc and one ktraceConfig.cmake, found: ${packages}")
 endif()
 
+# Every relative link of the installed documentation leads to something that was installed.
+file(GLOB_RECURSE pages "${prefix}/*.md")
+set(links 0)
+foreach(page IN LISTS pages)
+    cmake_path(GET page PARENT_PATH folder)
+    file(READ "${page}" text)
+    string(REPLACE "](" "<LINK " text "${text}")
+    string(REGEX REPLACE "[][;]" " " text "${text}") # which lists of CMake take for their own
+    string(REGEX MATCHALL "<LINK [^)#]+" found "${text}")
+    foreach(link IN LISTS found)
+        string(SUBSTRING "${link}" 6 -1 link)
+        if(NOT link MATCHES "^https?:")
+            if(NOT EXISTS "${folder}/${link}")
+                message(FATAL_ERROR "${page} links to ${link}, which is not installed")
+            endif()
+            math(EXPR links "${links} + 1")
+        endif()
+    endforeach()
+endforeach()
+if(links EQUAL 0)
+    message(FATAL_ERROR "no links found in: ${pages}")
+endif()
+message("documentation: ${links} links lead somewhere")
+
 # find_package
 run("${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${consumer}" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${prefix}" "-DKTRACE_VERSION=${VERSION}"
     "-DCMAKE_C_COMPILER=${C}" "-DCMAKE_CXX_COMPILER=${CXX}" -DCMAKE_BUILD_TYPE=Release)
