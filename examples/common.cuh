@@ -17,7 +17,10 @@ static inline void check_cuda(cudaError_t status, const char *call)
 /* Exit with 77 unless the current device has compute capability `major`.x or newer. */
 static inline cudaDeviceProp require_device(int major)
 {
-    int count = 0;
+    int count = 0, driver = 0;
+    /* Without a driver, the error below would speak of one that is too old. */
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+        skip("no CUDA driver on this machine");
     const cudaError_t status = cudaGetDeviceCount(&count);
     if (status != cudaSuccess)
         skip("no CUDA device: %s", cudaGetErrorString(status));

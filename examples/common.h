@@ -1,7 +1,8 @@
 /* common.h - what every example needs around its kernel: options, one line of result, and what to do with the trace.
  * For C11 and C++17; common.cuh adds the CUDA runtime.
  *
- * An example exits with 0 when its results are right, 1 when they are not, and 77 where it finds no device it can use.
+ * An example exits with 0 when its results are right, 1 when they are not, 2 when it is called wrongly, and 77 where it
+ * finds no device it can use.
  */
 #ifndef EXAMPLES_COMMON_H
 #define EXAMPLES_COMMON_H
@@ -18,7 +19,7 @@
 #include <ktrace/ktrace.h>
 #endif
 
-enum { EXAMPLE_FAILED = 1, EXAMPLE_SKIPPED = 77 };
+enum { EXAMPLE_FAILED = 1, EXAMPLE_USAGE = 2, EXAMPLE_SKIPPED = 77 };
 
 struct example {
     const char *name;
@@ -54,16 +55,32 @@ EXAMPLE_PRINTS static inline void skip(const char *format, ...)
     exit(EXAMPLE_SKIPPED);
 }
 
+/* `name` as it was compiled without annotations. */
+static inline const char *untraced_name(const char *name)
+{
+    static char untraced[64];
+    snprintf(untraced, sizeof untraced, "%s_untraced", name);
+    return untraced;
+}
+
+/* --help is answered on standard output, anything that is not understood on standard error. */
+__attribute__((noreturn)) static inline void example_usage(const char *argument, const char *arguments)
+{
+    const int help = strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+    fprintf(help ? stdout : stderr, "usage: %s%s\n", example.name, arguments);
+    exit(help ? 0 : EXAMPLE_USAGE);
+}
+
 static inline void example_start(const char *name, int argc, char **argv)
 {
-    example.name = name;
+    example.name = KTRACE_ENABLE ? name : untraced_name(name);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--save") == 0 && i + 1 < argc)
             example.save = argv[++i];
         else if (strcmp(argv[i], "--export") == 0)
             example.perfetto = 1;
         else
-            fail("usage: %s [--save FILE.ktrace] [--export]", name);
+            example_usage(argv[i], KTRACE_ENABLE ? " [--save FILE.ktrace] [--export]" : "");
     }
     if (!KTRACE_ENABLE && (example.save || example.perfetto))
         fail("this program was compiled with KTRACE_ENABLE=0: there is no trace to keep");

@@ -8,8 +8,8 @@
 int main(int argc, char **argv)
 {
     example.name = "ktrace-demo-cuda";
-    if (argc != 2)
-        fail("usage: ktrace-demo-cuda FILE.ktrace");
+    if (argc != 2 || argv[1][0] == '-')
+        example_usage(argc > 1 ? argv[1] : "", " FILE.ktrace");
     const cudaDeviceProp device = require_device(8);
     gemm_problem problem(16 * gemm::block_m, 17 * gemm::block_n, 8 * gemm::block_k);
     example.name = "gemm"; /* of the trace */
