@@ -95,6 +95,7 @@ struct wave_source {
     uint64_t region;
     const unsigned char *main_ring;  /* main_bytes of it */
     const unsigned char *lane_rings; /* 31 pieces of lane_bytes, or NULL: no lane but 0 recorded */
+    int inside;                      /* not 0: some lane that was there at the start has not left */
 };
 
 struct collection {
@@ -114,25 +115,30 @@ static uint64_t ring_bytes(const struct collection *work, uint32_t lane)
     return lane == 0 ? kt_layout_main_ring_bytes(layout) : kt_layout_lane_ring_bytes(layout);
 }
 
-static uint32_t lanes_of(const struct ktrace_wave_header *wave)
+/* The header counts the lanes that were there at the start and does not say which: any may have returned before. Once as
+ * many have left, a lane without a final count never was there; until then each of them may be inside. */
+static int some_lane_inside(const struct ktrace_wave_header *wave)
 {
-    return wave->lane_count < KTRACE_MAX_LANES ? wave->lane_count : KTRACE_MAX_LANES;
+    uint32_t left = 0;
+    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
+        left += wave->final_count_bytes[lane] != 0;
+    return left < wave->lane_count;
 }
 
 /* Bytes of a lane's ring that may hold something. */
-static uint64_t used_bytes(const struct collection *work, const struct ktrace_wave_header *wave, uint32_t lane)
+static uint64_t used_bytes(const struct collection *work, uint64_t wave, uint32_t lane)
 {
-    const uint64_t whole = ring_bytes(work, lane), count = wave->final_count_bytes[lane];
+    const uint64_t whole = ring_bytes(work, lane), count = work->snapshot->waves[wave].final_count_bytes[lane];
     if (count == 0)
-        return whole; /* still inside */
+        return work->sources[wave].inside ? whole : 0;
     if (count <= KTRACE_SLOT_BYTES)
         return 0;
     return count < whole ? count : whole;
 }
 
-static int lanes_used(const struct collection *work, const struct ktrace_wave_header *wave)
+static int lanes_used(const struct collection *work, uint64_t wave)
 {
-    for (uint32_t lane = 1; lane < lanes_of(wave); lane++)
+    for (uint32_t lane = 1; lane < KTRACE_MAX_LANES; lane++)
         if (used_bytes(work, wave, lane))
             return 1;
     return 0;
@@ -160,8 +166,10 @@ static int copy_headers(struct collection *work)
     for (uint64_t region = 0; region < regions; region++) {
         if (!is_there(work, &snapshot->waves[region], region))
             continue;
-        snapshot->waves[snapshot->wave_count] = snapshot->waves[region];
-        work->sources[snapshot->wave_count++].region = region;
+        const uint64_t wave = snapshot->wave_count++;
+        snapshot->waves[wave] = snapshot->waves[region];
+        work->sources[wave] =
+            (struct wave_source){.region = region, .inside = some_lane_inside(&snapshot->waves[wave])};
     }
     if (snapshot->wave_count < work->usage->waves_recorded)
         work->usage->headers_missing = work->usage->waves_recorded - snapshot->wave_count;
@@ -173,8 +181,8 @@ static void measure(struct collection *work)
     struct kt_usage *usage = work->usage;
     for (uint64_t i = 0; i < work->snapshot->wave_count; i++) {
         const struct ktrace_wave_header *wave = &work->snapshot->waves[i];
-        for (uint32_t lane = 0; lane < lanes_of(wave); lane++) {
-            const uint64_t used = used_bytes(work, wave, lane);
+        for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) {
+            const uint64_t used = used_bytes(work, i, lane);
             const uint64_t slots =
                 wave->final_count_bytes[lane] ? wave->final_count_bytes[lane] / KTRACE_SLOT_BYTES - 1 : 0;
             uint64_t *columns = lane ? &work->lane_bytes : &work->main_bytes;
@@ -211,7 +219,7 @@ static int copy_lane_rings(struct collection *work)
         return KTRACE_OK;
     uint64_t users = 0;
     for (uint64_t i = 0; i < wave_count; i++)
-        users += (uint64_t)lanes_used(work, &work->snapshot->waves[i]);
+        users += (uint64_t)lanes_used(work, i);
     const uint64_t rows = work->usage->rows * work->buffer->layout.partitions;
     const int all = users > 64 && users * 8 > rows;
     const uint64_t wave_bytes = KT_LANE_RINGS * work->lane_bytes;
@@ -226,7 +234,7 @@ static int copy_lane_rings(struct collection *work)
                                              pitch, rows * KT_LANE_RINGS, work->peek);
     unsigned char *next = work->lane_data;
     for (uint64_t i = 0; i < wave_count && status == KTRACE_OK; i++) {
-        if (!lanes_used(work, &work->snapshot->waves[i]))
+        if (!lanes_used(work, i))
             continue;
         const uint64_t region = work->sources[i].region;
         if (all) {
@@ -245,14 +253,14 @@ static int copy_lane_rings(struct collection *work)
 /* ---- Packing ---------------------------------------------------------------------------------------------------- */
 
 /* Slots worth keeping of one ring: see struct kt_ring. */
-static uint64_t kept_slots(const struct collection *work, const struct ktrace_wave_header *wave, uint32_t lane)
+static uint64_t kept_slots(const struct collection *work, uint64_t wave, uint32_t lane)
 {
-    return wave->final_count_bytes[lane] == 0 ? ring_bytes(work, lane) / KTRACE_SLOT_BYTES
-           : used_bytes(work, wave, lane) == 0
-               ? 0
-               : (wave->final_count_bytes[lane] < ring_bytes(work, lane) + KTRACE_SLOT_BYTES
-                      ? wave->final_count_bytes[lane] / KTRACE_SLOT_BYTES - 1
-                      : ring_bytes(work, lane) / KTRACE_SLOT_BYTES);
+    const uint64_t count = work->snapshot->waves[wave].final_count_bytes[lane], used = used_bytes(work, wave, lane);
+    if (used == 0)
+        return 0;
+    if (count && count < ring_bytes(work, lane) + KTRACE_SLOT_BYTES)
+        return count / KTRACE_SLOT_BYTES - 1;
+    return ring_bytes(work, lane) / KTRACE_SLOT_BYTES;
 }
 
 static int is_empty(const unsigned char *ring, uint64_t bytes)
@@ -271,7 +279,7 @@ static void pack_ring(struct collection *work, uint64_t wave_index, uint32_t lan
     if (lane != 0 && source->lane_rings == NULL)
         return;
     const unsigned char *ring = lane == 0 ? source->main_ring : source->lane_rings + (lane - 1) * work->lane_bytes;
-    const uint64_t slots = kept_slots(work, wave, lane), capacity = ring_bytes(work, lane) / KTRACE_SLOT_BYTES;
+    const uint64_t slots = kept_slots(work, wave_index, lane), capacity = ring_bytes(work, lane) / KTRACE_SLOT_BYTES;
     const int whole = wave->final_count_bytes[lane] == 0;
     if (slots == 0 || (whole && is_empty(ring, slots * KTRACE_SLOT_BYTES)))
         return;
@@ -295,8 +303,8 @@ static int pack(struct collection *work)
     struct kt_snapshot *snapshot = work->snapshot;
     uint64_t rings = 0, slots = 0;
     for (uint64_t i = 0; i < snapshot->wave_count; i++)
-        for (uint32_t lane = 0; lane < lanes_of(&snapshot->waves[i]); lane++) {
-            const uint64_t kept = kept_slots(work, &snapshot->waves[i], lane);
+        for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) {
+            const uint64_t kept = kept_slots(work, i, lane);
             rings += kept != 0;
             slots += kept;
         }
@@ -305,7 +313,7 @@ static int pack(struct collection *work)
     if (snapshot->rings == NULL || snapshot->slots == NULL)
         return kt_fail_memory(slots * sizeof *snapshot->slots);
     for (uint64_t i = 0; i < snapshot->wave_count; i++)
-        for (uint32_t lane = 0; lane < lanes_of(&snapshot->waves[i]); lane++)
+        for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
             pack_ring(work, i, lane);
     return KTRACE_OK;
 }

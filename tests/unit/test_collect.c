@@ -1,0 +1,121 @@
+/* From a device in host memory to a snapshot: what a capture finds, whatever lanes and counts a kernel left there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "capture.h"
+#include "fake_device.h"
+
+struct fixture {
+    struct fake_device device;
+    struct fake_module module;
+    uint16_t kernel, mark, number;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    fake_device_init(&f->device);
+    fake_module_init(&f->module, 0x140);
+    f->kernel = fake_site(&f->module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "gemm\0gemm.cu");
+    f->mark = fake_site(&f->module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "tick\0gemm.cu");
+    f->number = fake_site(&f->module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_UINT64, "number\0gemm.cu");
+    ktrace_register(&f->module.registration);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    ktrace_unregister(&f->module.registration);
+    fake_module_free(&f->module);
+    free(f);
+    return 0;
+}
+
+static struct ktrace_capture *begin(struct fixture *f, const struct ktrace_capture_options *options)
+{
+    struct ktrace_capture *capture = NULL;
+    if (kt_capture_begin_on(&capture, &f->device.base, options) < 0)
+        fail_msg("begin: %s", ktrace_last_error());
+    return capture;
+}
+
+static struct ktrace_trace_info info_of(const struct ktrace_trace *trace)
+{
+    struct ktrace_trace_info info = {.struct_size = sizeof info};
+    assert_int_equal(ktrace_trace_info(&info, trace), 0);
+    return info;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+
+/* A wave of the lanes in `mask`: others returned before the kernel's first line. */
+static void begin_lanes(struct fake_wave *wave, struct fixture *f, uint32_t mask)
+{
+    fake_wave_begin(wave, &f->module, f->kernel, 0, 1, 7, 1000);
+    fake_header(wave)->lane_count = (ktrace_u8)__builtin_popcount(mask);
+    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
+        if (!(mask >> lane & 1))
+            wave->count_bytes[lane] = 0; /* never written */
+}
+
+static const uint32_t masks[] = {0xFFFFFFFF, 0xFFFF0000, 0x0000FFFF, 0x80000000, 0xAAAAAAAA, 0x00010000, 0x80000001};
+
+/* Every lane that is there records; no lane that is not there counts. */
+static void test_any_lanes(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
+        struct ktrace_capture *capture = begin(f, NULL);
+        struct fake_wave wave;
+        uint64_t expected = 0;
+        begin_lanes(&wave, f, masks[m]);
+        for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
+            for (uint32_t i = 0; masks[m] >> lane & 1 && i <= lane % 4; i++, expected++)
+                fake_event(&wave, lane, f->mark, 1010 + i);
+        fake_wave_end(&wave, 1100);
+        struct ktrace_trace *trace;
+        assert_int_equal(ktrace_capture_end(&trace, capture), 0);
+        assert_string_equal(ktrace_trace_warning(trace), "");
+        assert_int_equal(info_of(trace).events, expected);
+        assert_int_equal(info_of(trace).waves_unfinished, 0);
+        ktrace_trace_destroy(trace);
+    }
+}
+
+/* The same while they are inside: which lanes those are is not known. */
+static void test_any_lanes_inside(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
+        struct ktrace_capture *capture = begin(f, NULL);
+        struct fake_wave wave;
+        const uint32_t last = 31 - (uint32_t)__builtin_clz(masks[m]);
+        begin_lanes(&wave, f, masks[m]);
+        for (uint32_t i = 0; i < 3; i++)
+            fake_event(&wave, last, f->mark, 1010 + i);
+        struct ktrace_trace *trace;
+        assert_int_equal(ktrace_capture_peek(&trace, capture), 0);
+        assert_int_equal(info_of(trace).events, 3);
+        assert_int_equal(info_of(trace).waves_unfinished, 1);
+        assert_int_equal(info_of(trace).slots_lost, 0);
+        ktrace_trace_destroy(trace);
+        ktrace_capture_destroy(capture);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_any_lanes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_any_lanes_inside, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
