@@ -12,4 +12,10 @@
  * free(). Fails with KTRACE_ERROR_MEMORY only. */
 int kt_summarize(struct ktrace_trace *trace);
 
+/* Of a phase, as text and JSON call it: "mark", "token" or "range". */
+static inline const char *kt_phase_kind_name(uint32_t kind)
+{
+    return kind == KTRACE_KIND_MARK ? "mark" : kind == KTRACE_KIND_START ? "token" : "range";
+}
+
 #endif

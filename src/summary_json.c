@@ -1,6 +1,8 @@
-/* The summary as JSON: keys are the names of the public structs' fields, in their order, and only ever added to. */
+/* The summary as JSON: keys are the names of the public structs' fields, in their order, and only ever added to. A phase's
+ * kind is a word. */
 #include "error.h"
 #include "string_builder.h"
+#include "summary.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -117,7 +119,7 @@ static void append_phase(struct json *json, const struct ktrace_phase_info *phas
     int ranges = phase->kind != KTRACE_KIND_MARK && phase->count > 0;
     string(json, "kernel", phase->kernel);
     string(json, "name", phase->name);
-    count(json, "kind", phase->kind);
+    string(json, "kind", kt_phase_kind_name(phase->kind));
     count(json, "count", phase->count);
     count(json, "unclosed", phase->unclosed);
     const char *names[] = {"total_ns", "mean_ns", "min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns"};

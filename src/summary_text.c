@@ -1,6 +1,7 @@
 /* The summary for a terminal: what was recorded, how long each phase took, and what is missing. */
 #include "array.h"
 #include "string_builder.h"
+#include "summary.h"
 #include "trace.h"
 
 #include <inttypes.h>
@@ -37,11 +38,6 @@ static const char *duration(char cell[CELL_BYTES], double ns)
     double value = ns / units[unit].ns;
     snprintf(cell, CELL_BYTES, "%.*f %s", fabs(value) < 99.995 ? 2 : 1, value, units[unit].name);
     return cell;
-}
-
-static const char *kind_name(uint32_t kind)
-{
-    return kind == KTRACE_KIND_MARK ? "mark" : kind == KTRACE_KIND_START ? "token" : "range";
 }
 
 static const char *plural(uint64_t number)
@@ -117,7 +113,7 @@ static int fill_row(struct row *row, const struct ktrace_phase_info *phase)
     int status = kt_string_take(&row->name, &name);
     if (status < 0)
         return status;
-    snprintf(row->cells[KIND], CELL_BYTES, "%s", kind_name(phase->kind));
+    snprintf(row->cells[KIND], CELL_BYTES, "%s", kt_phase_kind_name(phase->kind));
     grouped(row->cells[COUNT], phase->count);
     if (phase->unclosed)
         grouped(row->cells[UNCLOSED], phase->unclosed);
@@ -224,6 +220,18 @@ static int append_kernel(struct kt_string *text, const struct ktrace_trace *trac
     return status;
 }
 
+/* The one thing about the tables that is easily taken for a fault. */
+static void append_legend(struct kt_string *text, const struct ktrace_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->phase_count; i++) {
+        const struct ktrace_phase_info *phase = &trace->statistics[i];
+        if (phase->kind != KTRACE_KIND_MARK && phase->count > 0) {
+            kt_string_append(text, "\ntotals are sums over waves, which run side by side\n");
+            return;
+        }
+    }
+}
+
 /* ---- What is missing ----------------------------------------------------------------------------------------------- */
 
 static void append_losses(struct kt_string *text, const struct ktrace_trace *trace,
@@ -276,6 +284,8 @@ int ktrace_trace_summary_text(char **out, const struct ktrace_trace *trace)
         append_head(&text, trace, &info);
     for (uint32_t kernel = 0; status == 0 && kernel < trace->kernel_count; kernel++)
         status = append_kernel(&text, trace, kernel);
+    if (status == 0)
+        append_legend(&text, trace);
     if (status == 0)
         append_losses(&text, trace, &info);
     if (status == 0)

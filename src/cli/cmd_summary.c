@@ -38,8 +38,20 @@ const struct cli_command cli_summary = {
             "Launches, then count, total, mean, minimum, percentiles and maximum of every phase, and\n"
             "what is missing from the trace.\n"
             "\n"
+            "  range    a phase that nests: KTRACE_RANGE, or KTRACE_RANGE_PUSH and KTRACE_RANGE_POP\n"
+            "  token    one that may overlap others: KTRACE_RANGE_START, _NEXT and _STOP\n"
+            "  mark     an instant, KTRACE_MARK, which has a count and no duration\n"
+            "  waves    what records: NVIDIA's warps\n"
+            "  total    summed over all waves, which run side by side: it can be far longer than the\n"
+            "           launch took. Only ranges that were closed are counted in it\n"
+            "  clock    of the SMs. Anchors are times at which a wave read both its SM's clock and the\n"
+            "           device's; times come from a line fitted through them, and how far the worst\n"
+            "           anchor is from it says how well the SMs agree\n"
+            "\n"
             "Options:\n"
-            "  -j, --json  as JSON\n"
+            "  -j, --json  as JSON: \"info\", \"warning\", \"launches\" and \"phases\", with the fields of\n"
+            "              ktrace.h under their names, and a phase's \"kind\" as \"range\", \"token\" or\n"
+            "              \"mark\". Durations of marks are null\n"
             "  -h, --help  print this\n",
     .run = run,
 };

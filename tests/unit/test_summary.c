@@ -250,7 +250,9 @@ static void text_of_known_trace(void **state)
     assert_has(text, "kernel: 1 launch, 1 of 1 wave, 12 events\n"
                      "  phase  kind   count   total      mean       min      p50     p90     p99     max\n"
                      "  work   range      4  2.50 s  625.0 ms  16.00 ns  1.23 us  2.50 s  2.50 s  2.50 s\n"
-                     "  point  mark       4\n");
+                     "  point  mark       4\n"
+                     "\n"
+                     "totals are sums over waves, which run side by side\n");
     assert_has(text, "waves     1 recorded of 1 launched\n");
     assert_has(text, "fits all anchors\n");
     assert_has_not(text, "not whole");
@@ -416,6 +418,9 @@ static void json_is_whole(void **state)
         assert_has(json, quoted);
     }
     assert_has(json, "\"waves_dropped\": 18446744073709551615,");
+    assert_has(json, "\"kind\": \"mark\",");
+    assert_has(json, "\"kind\": \"range\",");
+    assert_has(json, "\"kind\": \"token\",");
     free(json);
     ktrace_trace_destroy(trace);
 }
