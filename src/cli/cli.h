@@ -14,7 +14,12 @@
 #include <stdbool.h>
 
 /* Documented in `ktrace --help`. */
-enum cli_exit { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
+enum cli_exit {
+    CLI_OK = 0,
+    CLI_FAILURE = 1,
+    CLI_USAGE = 2,
+    CLI_PIPE_CLOSED = 141 /* what a shell makes of SIGPIPE: 128 + 13 */
+};
 
 struct cli_command {
     const char *name;
@@ -34,7 +39,8 @@ int cli_error_in_file(const char *path);
 /* "ktrace: <command>: <sentence>: see 'ktrace <command> --help'" on standard error. Returns CLI_USAGE. */
 int cli_error_usage(const struct cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* To standard output. A failure is remembered: main reports it at the end and makes the exit status CLI_FAILURE. */
+/* To standard output. A failure is remembered: main reports it at the end and makes the exit status CLI_FAILURE.
+ * A pipe that nobody reads any more is not reported: CLI_PIPE_CLOSED. */
 void cli_write(const void *data, size_t bytes);
 void cli_print(const char *text);
 /* The text of a string builder, which is destroyed. CLI_FAILURE when memory had run out. */

@@ -1,5 +1,7 @@
 #include "cli.h"
 
+#include "../export/export.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,6 +59,26 @@ static int export_to_path(const struct ktrace_trace *trace, const char *format, 
     return report(path, format);
 }
 
+/* CLI_OK, or CLI_USAGE after an error that lists the exporters. */
+static int check_format(const char *format)
+{
+    struct kt_string text = KT_STRING_INIT;
+    for (const struct kt_exporter *const *exporter = kt_exporters; *exporter; exporter++) {
+        if (strcmp((*exporter)->name, format) == 0) {
+            kt_string_destroy(&text);
+            return CLI_OK;
+        }
+        kt_string_printf(&text, "%s%s", exporter == kt_exporters ? "" : ", ", (*exporter)->name);
+    }
+    struct kt_string visible = KT_STRING_INIT;
+    kt_string_append_visible(&visible, format);
+    cli_error_usage(&cli_export, "there is no exporter '%s', only: %s", kt_string_text(&visible),
+                    kt_string_text(&text));
+    kt_string_destroy(&visible);
+    kt_string_destroy(&text);
+    return CLI_USAGE;
+}
+
 static int run(int argc, char **argv)
 {
     static const struct option options[] = {
@@ -70,6 +92,8 @@ static int run(int argc, char **argv)
         default: return CLI_USAGE;
         }
     }
+    if (check_format(format) != CLI_OK)
+        return CLI_USAGE;
     const char *path = cli_operand(&cli_export, argc, argv, "one .ktrace file");
     if (!path)
         return CLI_USAGE;
@@ -97,6 +121,10 @@ const struct cli_command cli_export = {
     .name = "export",
     .brief = "write a trace for Perfetto",
     .help = "Usage: ktrace export [-o OUT.pftrace.gz] FILE.ktrace\n"
+            "\n"
+            "Writes the trace as a timeline to open at https://ui.perfetto.dev: kernel, launch, SM,\n"
+            "workgroup and warp are nested tracks, ranges are slices on the warp's track, token ranges\n"
+            "lie on tracks below it, marks are instants, and payloads are arguments.\n"
             "\n"
             "Options:\n"
             "  -o, --output OUT   write OUT, replacing it; '-' is standard output. Without this option:\n"

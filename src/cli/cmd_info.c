@@ -71,7 +71,7 @@ static void append_file(text *out, const char *path, const struct kt_file_index 
 
 static void append_sections(text *out, const struct kt_file_index *index)
 {
-    kt_string_printf(out, "\nSections\n  %-6s %12s %12s\n", "type", "offset", "bytes");
+    kt_string_printf(out, "\nSections\n  %-6s %12s %12s\n", "type", "offset", "payload");
     for (uint32_t i = 0; i < index->section_count; i++) {
         const struct kt_file_section *section = &index->sections[i];
         kt_string_append(out, "  ");
@@ -79,7 +79,9 @@ static void append_sections(text *out, const struct kt_file_index *index)
             char letter = (char)(section->type >> shift);
             kt_string_append_char(out, letter > ' ' && letter <= '~' ? letter : '?');
         }
-        kt_string_printf(out, "   %12" PRIu64 " %12" PRIu64 "%s\n", section->payload_offset, section->payload_bytes,
+        /* Where its header begins, as in error messages. */
+        kt_string_printf(out, "   %12" PRIu64 " %12" PRIu64 "%s\n",
+                         section->payload_offset - KT_FILE_SECTION_HEADER_BYTES, section->payload_bytes,
                          section->flags & KT_FILE_REQUIRED ? "" : "  optional");
     }
 }
@@ -113,7 +115,7 @@ static void append_contents(text *out, const struct ktrace_trace *trace)
     count(out, "waves", trace->wave_count);
     count(out, "rings with events", snapshot->ring_count);
     count(out, "slots", snapshot->slot_count);
-    count(out, "events", trace->event_count);
+    count_with_note(out, "events", trace->event_count, "a next that ends a range and begins one is two");
     line(out, "begins at", "%" PRIu64 " ns on the device's clock", trace->origin_ns);
     line(out, "duration", "%.3f us", (double)trace->duration_ps / 1e6);
     if (*ktrace_trace_warning(trace))
@@ -270,7 +272,9 @@ const struct cli_command cli_info = {
     .help = "Usage: ktrace info [--waves] FILE.ktrace\n"
             "\n"
             "The device, how the capture was set up, what is in the file and what is missing, clocks,\n"
-            "modules and their sites, launches, and the sections of the file.\n"
+            "modules and their sites, launches, and the sections of the file: where each begins, and the\n"
+            "bytes of its payload behind a header of 24. Of the events, a next (KTRACE_RANGE_NEXT) that\n"
+            "ends a range and begins one counts as two, though it takes one slot.\n"
             "\n"
             "Options:\n"
             "  -w, --waves  list every wave too\n"

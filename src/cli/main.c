@@ -84,13 +84,15 @@ int cli_print_string(struct kt_string *string)
     return failed ? CLI_FAILURE : CLI_OK;
 }
 
-/* A full disk or a closed pipe must not look like success. */
+/* A full disk must not look like success. Nor must a closed pipe, but whoever closed it, as head does, wants no words. */
 static int finish_output(int status)
 {
     if (fflush(stdout) != 0 && !output_error)
         output_error = errno;
     if (!output_error)
         return status;
+    if (output_error == EPIPE)
+        return status == CLI_OK ? CLI_PIPE_CLOSED : status;
     int failure = cli_error("cannot write to standard output: %s", strerror(output_error));
     return status == CLI_OK ? failure : status;
 }
@@ -234,10 +236,24 @@ static int print_help(void)
                             "      --version  print the version\n"
                             "\n"
                             "Exit status:\n"
-                            "  0  success\n"
-                            "  1  failure: standard error says what, where and what to do\n"
-                            "  2  wrong usage\n");
+                            "  0    success\n"
+                            "  1    failure: standard error says what, where and what to do\n"
+                            "  2    wrong usage\n"
+                            "  141  nobody read standard output to its end; nothing is said\n");
     return cli_print_string(&text);
+}
+
+/* CLI_OK, or CLI_USAGE after an error where there are more than `wanted` of the arguments. */
+static int refuse_surplus(int argc, char **argv, int wanted)
+{
+    if (argc <= wanted)
+        return CLI_OK;
+    struct kt_string visible = KT_STRING_INIT;
+    kt_string_append_visible(&visible, argv[wanted]);
+    cli_error("there is '%s' after '%s', which takes no more: see 'ktrace --help'", kt_string_text(&visible),
+              argv[wanted - 1]);
+    kt_string_destroy(&visible);
+    return CLI_USAGE;
 }
 
 static int help_command(int argc, char **argv)
@@ -247,6 +263,8 @@ static int help_command(int argc, char **argv)
     const struct cli_command *command = find_command(argv[1]);
     if (!command)
         return fail_unknown_command(argv[1]);
+    if (refuse_surplus(argc, argv, 2) != CLI_OK)
+        return CLI_USAGE;
     print_command_help(command);
     return CLI_OK;
 }
@@ -258,9 +276,12 @@ static int run(int argc, char **argv)
         return CLI_USAGE;
     }
     const char *name = argv[1];
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+    bool is_help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0, is_version = strcmp(name, "--version") == 0;
+    if ((is_help || is_version) && refuse_surplus(argc, argv, 2) != CLI_OK)
+        return CLI_USAGE;
+    if (is_help)
         return print_help();
-    if (strcmp(name, "--version") == 0) {
+    if (is_version) {
         cli_print("ktrace ");
         cli_print(ktrace_version());
         cli_print("\n");
@@ -288,6 +309,6 @@ static void occupy_standard_streams(void)
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like any other */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe does not keep a command from finishing its files */
     return finish_output(run(argc, argv));
 }
