@@ -28,6 +28,7 @@
 #define DEFAULT_WALL_TICK_NS 32
 #define DEFAULT_NS_PER_TICK 0.5 /* no nominal clock and no finished wave: the right order of magnitude */
 #define UNKNOWN_GAP_TICKS 4
+#define CURSOR_STEPS 8
 /* Anchors further than this from the median start are not of this trace. Twice this, in ps, fits an int64_t. */
 #define TRACE_SPAN_NS (INT64_C(40) * 24 * 3600 * 1000000000)
 
@@ -438,8 +439,14 @@ int64_t kt_clock_cursor_ps(struct kt_clock_cursor *cursor, uint64_t clock_ticks)
     size_t piece = cursor->piece;
     if (clock_ticks < cursor->knots[piece].clock_ticks)
         piece = piece_at(cursor->knots, cursor->knot_count, clock_ticks);
-    while (piece + 1 < cursor->knot_count && cursor->knots[piece + 1].clock_ticks <= clock_ticks)
-        piece++;
+    /* A few steps, then by halving: every wave begins at the first piece, and a hostile file has a piece for each wave. */
+    size_t near = piece + CURSOR_STEPS;
+    while (piece + 1 < cursor->knot_count && cursor->knots[piece + 1].clock_ticks <= clock_ticks) {
+        if (piece++ == near) {
+            piece += piece_at(cursor->knots + piece, cursor->knot_count - piece, clock_ticks);
+            break;
+        }
+    }
     if (piece != cursor->piece)
         enter_piece(cursor, piece);
     return piece_ps(cursor, clock_ticks);

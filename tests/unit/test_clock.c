@@ -1,5 +1,7 @@
 #include "simulate_clocks.h"
 
+#include <time.h>
+
 /* ---- Tests --------------------------------------------------------------------------------------------------------- */
 
 static const double rates_ghz[] = {1.98, 1.967, 1.755, 1.2};
@@ -415,6 +417,28 @@ static void cursor_in_any_order(void **state)
     finish(simulation);
 }
 
+/* A place with a knot for each of 200,000 waves, as a hostile file has it: a look-up that walks over all of them from the
+ * first takes minutes for 200,000 waves. */
+static void cursor_over_many_knots(void **state)
+{
+    (void)state;
+    enum { KNOTS = 200000 };
+    struct kt_place_clock place = {.place = 0, .knot_count = KNOTS};
+    struct ktrace_trace trace = {.place_clocks = &place, .place_clock_count = 1, .knot_count = KNOTS};
+    trace.knots = test_malloc(KNOTS * sizeof *trace.knots);
+    for (uint32_t i = 0; i < KNOTS; i++)
+        trace.knots[i] = (struct kt_clock_knot){100 + i * UINT64_C(100), i * 50.0, i % 2 ? 0.4 : 0.5};
+    const clock_t begin = clock();
+    for (uint32_t i = 0; i < KNOTS; i++) {
+        const uint64_t ticks = KNOTS * UINT64_C(100) - i * UINT64_C(97) % 5000;
+        struct kt_clock_cursor cursor;
+        kt_clock_cursor_begin(&cursor, &trace, 0);
+        assert_true(kt_clock_cursor_ps(&cursor, ticks) == kt_clock_to_ps(&trace, &place, ticks));
+    }
+    assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 5);
+    test_free(trace.knots);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +459,7 @@ int main(void)
         cmocka_unit_test(one_bad_wave),
         cmocka_unit_test(no_waves),
         cmocka_unit_test(cursor_in_any_order),
+        cmocka_unit_test(cursor_over_many_knots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
