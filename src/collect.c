@@ -176,19 +176,26 @@ static int copy_headers(struct collection *work)
     return KTRACE_OK;
 }
 
+/* A wave of 2^29 slots wraps its count, which then looks like that of a short wave. What tells is a ring with something
+ * behind its count, where nothing was written yet: at place 0, since indexes begin at 1, or at the next two places. Of two
+ * neighbours, one is not zero: only a payload can be, and what follows it is an event. */
+#define BEHIND_BYTES (2 * KTRACE_SLOT_BYTES)
+
 static void measure(struct collection *work)
 {
     struct kt_usage *usage = work->usage;
+    work->main_bytes = work->lane_bytes = 0;
     for (uint64_t i = 0; i < work->snapshot->wave_count; i++) {
         const struct ktrace_wave_header *wave = &work->snapshot->waves[i];
         for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) {
-            const uint64_t used = used_bytes(work, i, lane);
+            const uint64_t used = used_bytes(work, i, lane), whole = ring_bytes(work, lane);
             const uint64_t slots =
                 wave->final_count_bytes[lane] ? wave->final_count_bytes[lane] / KTRACE_SLOT_BYTES - 1 : 0;
             uint64_t *columns = lane ? &work->lane_bytes : &work->main_bytes;
             uint64_t *most = lane ? &usage->most_lane_slots : &usage->most_main_slots;
-            if (used > *columns)
-                *columns = used;
+            const uint64_t looked_at = used && used + BEHIND_BYTES < whole ? used + BEHIND_BYTES : used ? whole : 0;
+            if (looked_at > *columns)
+                *columns = looked_at;
             if (slots > *most)
                 *most = slots;
         }
@@ -250,6 +257,70 @@ static int copy_lane_rings(struct collection *work)
     return status;
 }
 
+static int copy_rings(struct collection *work)
+{
+    measure(work);
+    const int status = copy_main_rings(work);
+    return status == KTRACE_OK ? copy_lane_rings(work) : status;
+}
+
+/* ---- Counts that wrapped ---------------------------------------------------------------------------------------- */
+
+static const unsigned char *ring_of(const struct collection *work, uint64_t wave, uint32_t lane)
+{
+    const struct wave_source *source = &work->sources[wave];
+    if (lane == 0)
+        return source->main_ring;
+    return source->lane_rings ? source->lane_rings + (lane - 1) * work->lane_bytes : NULL;
+}
+
+static int is_empty(const unsigned char *ring, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i++)
+        if (ring[i])
+            return 0;
+    return 1;
+}
+
+static int count_wrapped(const struct collection *work, uint64_t wave, uint32_t lane)
+{
+    const uint64_t count = work->snapshot->waves[wave].final_count_bytes[lane], whole = ring_bytes(work, lane);
+    const unsigned char *ring = ring_of(work, wave, lane);
+    if (count <= KTRACE_SLOT_BYTES || count > whole || count % KTRACE_SLOT_BYTES || ring == NULL)
+        return 0;
+    return !is_empty(ring, KTRACE_SLOT_BYTES) ||
+           !is_empty(ring + count, count + BEHIND_BYTES < whole ? BEHIND_BYTES : whole - count);
+}
+
+/* Counts that wrapped become the largest that puts the newest slot at its place and gives it its sequence number. What was
+ * lost is then right to within the period of both, in more than 2^28; a second wrap is not seen. Returns whether there were
+ * any. */
+static int raise_wrapped_counts(struct collection *work)
+{
+    int raised = 0;
+    for (uint64_t wave = 0; wave < work->snapshot->wave_count; wave++)
+        for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) {
+            if (!count_wrapped(work, wave, lane))
+                continue;
+            const uint64_t sequences = (uint64_t)0x10000 * KTRACE_SLOT_BYTES, whole = ring_bytes(work, lane);
+            const uint64_t period = whole > sequences ? whole : sequences;
+            uint32_t *count = &work->snapshot->waves[wave].final_count_bytes[lane];
+            *count = (uint32_t)((UINT64_C(1) << 32) - period + *count % period);
+            raised = 1;
+        }
+    return raised;
+}
+
+static int copy_rings_again(struct collection *work)
+{
+    free(work->main_data);
+    free(work->lane_data);
+    work->main_data = work->lane_data = NULL;
+    for (uint64_t wave = 0; wave < work->snapshot->wave_count; wave++)
+        work->sources[wave].main_ring = work->sources[wave].lane_rings = NULL;
+    return copy_rings(work);
+}
+
 /* ---- Packing ---------------------------------------------------------------------------------------------------- */
 
 /* Slots worth keeping of one ring: see struct kt_ring. */
@@ -263,22 +334,13 @@ static uint64_t kept_slots(const struct collection *work, uint64_t wave, uint32_
     return ring_bytes(work, lane) / KTRACE_SLOT_BYTES;
 }
 
-static int is_empty(const unsigned char *ring, uint64_t bytes)
-{
-    for (uint64_t i = 0; i < bytes; i++)
-        if (ring[i])
-            return 0;
-    return 1;
-}
-
 static void pack_ring(struct collection *work, uint64_t wave_index, uint32_t lane)
 {
     struct kt_snapshot *snapshot = work->snapshot;
     const struct ktrace_wave_header *wave = &snapshot->waves[wave_index];
-    const struct wave_source *source = &work->sources[wave_index];
-    if (lane != 0 && source->lane_rings == NULL)
+    const unsigned char *ring = ring_of(work, wave_index, lane);
+    if (ring == NULL)
         return;
-    const unsigned char *ring = lane == 0 ? source->main_ring : source->lane_rings + (lane - 1) * work->lane_bytes;
     const uint64_t slots = kept_slots(work, wave_index, lane), capacity = ring_bytes(work, lane) / KTRACE_SLOT_BYTES;
     const int whole = wave->final_count_bytes[lane] == 0;
     if (slots == 0 || (whole && is_empty(ring, slots * KTRACE_SLOT_BYTES)))
@@ -385,12 +447,10 @@ int kt_collect(struct kt_snapshot **out, struct kt_usage *usage, struct kt_backe
     if (work.snapshot == NULL)
         return KTRACE_ERROR_MEMORY;
     status = copy_headers(&work);
-    if (status == KTRACE_OK) {
-        measure(&work);
-        status = copy_main_rings(&work);
-    }
     if (status == KTRACE_OK)
-        status = copy_lane_rings(&work);
+        status = copy_rings(&work);
+    if (status == KTRACE_OK && raise_wrapped_counts(&work))
+        status = copy_rings_again(&work);
     if (status == KTRACE_OK)
         status = pack(&work);
     if (status == KTRACE_OK)

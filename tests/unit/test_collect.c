@@ -111,11 +111,100 @@ static void test_any_lanes_inside(void **state)
     }
 }
 
+/* ---- Counts ------------------------------------------------------------------------------------------------------ */
+
+static const uint64_t count_period = UINT64_C(1) << 29; /* slots after which 32 bits of bytes begin again */
+
+/* One lane marks until its count wrapped to `extra` more than nothing, in a ring of `slots`. `payloads`: every other slot is
+ * a payload of 0. */
+static void begin_wrapped(struct fake_wave *wave, struct fixture *f, uint32_t lane, uint32_t slots, uint32_t extra,
+                          int payloads)
+{
+    fake_wave_begin(wave, &f->module, f->kernel, 0, 1, 7, 1000);
+    const uint32_t before = 2 * slots; /* enough to fill the ring */
+    wave->count_bytes[lane] = 0u - (before - 1) * KTRACE_SLOT_BYTES;
+    uint64_t clock = 1010;
+    for (uint32_t i = 0; i < before + extra; i += payloads ? 2 : 1)
+        if (payloads)
+            fake_event_payload(wave, lane, f->number, clock++, 0);
+        else
+            fake_event(wave, lane, f->mark, clock++);
+    fake_wave_end(wave, clock);
+}
+
+static void test_wrapped_count_is_an_overflow(void **state)
+{
+    struct fixture *f = *state;
+    for (uint32_t lane = 0; lane <= 17; lane += 17)
+        for (int payloads = 0; payloads <= 1; payloads++)
+            for (uint32_t extra = 2; extra < 16; extra += 2) {
+                struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
+                options.events_per_wave = options.events_per_lane = 16;
+                struct ktrace_capture *capture = begin(f, &options);
+                struct fake_wave wave;
+                begin_wrapped(&wave, f, lane, 16, extra, payloads);
+                struct ktrace_trace *trace;
+                assert_int_equal(ktrace_capture_end(&trace, capture), KTRACE_ERROR_OVERFLOW);
+            }
+}
+
+/* With keep_last the newest stay, and the loss is counted, at least the most of it. */
+static void test_wrapped_count_keeps_the_last(void **state)
+{
+    struct fixture *f = *state;
+    struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
+    options.events_per_wave = 64;
+    options.keep_last = 1;
+    for (uint32_t extra = 1; extra < 64; extra += 10) {
+        struct ktrace_capture *capture = begin(f, &options);
+        struct fake_wave wave;
+        begin_wrapped(&wave, f, 0, 64, extra, 0);
+        struct ktrace_trace *trace;
+        assert_int_equal(ktrace_capture_end(&trace, capture), 0);
+        const struct ktrace_trace_info info = info_of(trace);
+        assert_int_equal(info.events, 64);
+        assert_int_equal(info.slots_corrupt, 0);
+        assert_true(info.slots_lost > count_period - 0x20000 && info.slots_lost < count_period);
+        struct ktrace_event_info first = {.struct_size = sizeof first}, last = first;
+        assert_int_equal(ktrace_trace_event(&first, trace, 0, 0), 0);
+        assert_int_equal(ktrace_trace_event(&last, trace, 0, 63), 0);
+        assert_int_equal(last.clock_ticks - first.clock_ticks, 63);
+        assert_int_equal(last.clock_ticks, 1010 + 128 + extra - 1);
+        ktrace_trace_destroy(trace);
+    }
+}
+
+/* A ring that is filled to any mark, and no further, is whole: with payloads of 0 as well. */
+static void test_full_rings_did_not_wrap(void **state)
+{
+    struct fixture *f = *state;
+    for (uint32_t slots = 2; slots <= 16; slots += 2) {
+        struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
+        options.events_per_wave = options.events_per_lane = 16;
+        struct ktrace_capture *capture = begin(f, &options);
+        struct fake_wave wave;
+        fake_wave_begin(&wave, &f->module, f->kernel, 0, 1, 7, 1000);
+        for (uint32_t i = 0; i < slots; i += 2) {
+            fake_event_payload(&wave, 0, f->number, 1010 + i, 0);
+            fake_event_payload(&wave, 5, f->number, 1010 + i, 0);
+        }
+        fake_wave_end(&wave, 2000);
+        struct ktrace_trace *trace;
+        assert_int_equal(ktrace_capture_end(&trace, capture), 0);
+        assert_int_equal(info_of(trace).events, slots);
+        assert_string_equal(ktrace_trace_warning(trace), "");
+        ktrace_trace_destroy(trace);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_any_lanes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_any_lanes_inside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wrapped_count_is_an_overflow, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wrapped_count_keeps_the_last, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_full_rings_did_not_wrap, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
