@@ -10,8 +10,9 @@
 #include "trace.h"
 
 /* Fit every place that has a wave in trace->snapshot. Sets origin_ns, place_clocks, knots, their counts, clock_hz and
- * clock_residual_ns; the arrays are the trace's to free(). No wave starts before the origin. Bad anchors are no error: they
- * show as residual_ns. Fails with KTRACE_ERROR_MEMORY only. */
+ * the other clock_ fields; the arrays are the trace's to free(). No wave starts before the origin. Bad anchors are no error:
+ * they show as residual_ns. That says how well the fit explains the anchors, and nothing of the time between two: with as few
+ * as two it is always 0; see unanchored_ns. Fails with KTRACE_ERROR_MEMORY only. */
 int kt_clock_fit(struct ktrace_trace *trace);
 
 /* NULL: the place has no wave. */

@@ -14,6 +14,7 @@ struct kt_anchor {
     uint32_t place;
     uint8_t wild;    /* outside of any time that this trace can have: not used */
     uint8_t skipped; /* contradicts its neighbours: not used */
+    int8_t waves;    /* 1: a wave that ended began here; -1: it ended here */
 };
 
 /* A stretch of anchors that one straight line passes through. */

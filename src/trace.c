@@ -140,6 +140,24 @@ static void say_count(struct sentence *sentence, uint64_t count, const char *one
         say(sentence, "%s%llu %s", sentence->length ? ", " : "", (unsigned long long)count, count == 1 ? one : many);
 }
 
+/* Readings of the wall clock off by this many of its ticks, and waves this long without a reading, are worth a word. */
+#define RESIDUAL_TICKS 4
+#define UNANCHORED_NS 1e7
+
+static void say_clocks(struct sentence *sentence, const struct ktrace_trace *trace)
+{
+    uint32_t tick_ns = trace->snapshot->wall_tick_ns ? trace->snapshot->wall_tick_ns : 32;
+    if (trace->clock_residual_ns > RESIDUAL_TICKS * (double)tick_ns)
+        say(sentence, "readings of the wall clock contradict each other by up to %.3g us",
+            trace->clock_residual_ns / 1000);
+    if (trace->clock_unanchored_ns > UNANCHORED_NS)
+        say(sentence,
+            "%swaves ran for up to %.3g ms between two readings of the wall clock, which are taken where waves begin "
+            "and "
+            "end: instants in between may be off by up to %.3g us",
+            sentence->length ? "; " : "", trace->clock_unanchored_ns / 1e6, trace->clock_uncertainty_ns / 1000);
+}
+
 static int make_warning(struct ktrace_trace *trace)
 {
     const struct kt_snapshot *snapshot = trace->snapshot;
@@ -152,12 +170,15 @@ static int make_warning(struct ktrace_trace *trace)
     say_count(&counts, trace->slots_corrupt, "slot is corrupt", "slots are corrupt");
     say_count(&counts, trace->clocks_ambiguous, "wave has clocks that its anchors do not explain",
               "waves have clocks that their anchors do not explain");
+    struct sentence clocks = {.length = 0};
+    say_clocks(&clocks, trace);
     const char *why = snapshot->warning ? snapshot->warning : "";
-    size_t bytes = strlen(why) + counts.length + 3;
+    size_t bytes = strlen(why) + counts.length + clocks.length + 5;
     trace->warning = kt_array_new(bytes, 1);
     if (!trace->warning)
         return KTRACE_ERROR_MEMORY;
-    snprintf(trace->warning, bytes, "%s%s%s", why, *why && counts.length ? "; " : "", counts.text);
+    snprintf(trace->warning, bytes, "%s%s%s%s%s", why, *why && counts.length ? "; " : "", counts.text,
+             (*why || counts.length) && clocks.length ? "; " : "", clocks.text);
     return 0;
 }
 

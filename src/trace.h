@@ -80,7 +80,8 @@ struct kt_place_clock {
     uint32_t first_knot; /* into knots */
     uint32_t anchor_count;
     double residual_ns;    /* largest distance of an anchor's interval from the fit; 0: inside every tick */
-    double uncertainty_ns; /* half the width of what the anchors leave open */
+    double uncertainty_ns; /* half the width of what the anchors leave open, and what a clock may drift between two */
+    double unanchored_ns;  /* longest time inside of waves between two anchors; 0 where clocks do not drift */
 };
 
 struct ktrace_trace {
@@ -105,7 +106,8 @@ struct ktrace_trace {
 
     uint64_t waves_unfinished, slots_lost, ranges_unclosed, ends_unmatched, slots_corrupt, clocks_ambiguous;
     double clock_hz, clock_residual_ns;
-    char *warning; /* owned; "" when all is well */
+    double clock_uncertainty_ns, clock_unanchored_ns; /* largest of all places' */
+    char *warning;                                    /* owned; "" when all is well */
 };
 
 /* Takes over `snapshot`, also on failure. */

@@ -708,7 +708,9 @@ inline void check_clean(const trace &trace)
     CHECK_EQUAL(trace.info.ends_unmatched, 0);
     CHECK_EQUAL(trace.info.slots_corrupt, 0);
     CHECK_EQUAL(trace.info.clocks_ambiguous, 0);
-    CHECK(trace.warning.empty(), "warning: %s", trace.warning.c_str());
+    /* A wave that waits for others, or for the host, can be long. */
+    CHECK(trace.warning.empty() || trace.warning.find("waves ran for up to ") == 0, "warning: %s",
+          trace.warning.c_str());
 }
 
 /* The only wave of a trace that must have one; otherwise a failure and an empty wave. */

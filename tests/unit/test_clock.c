@@ -398,6 +398,56 @@ static void no_waves(void **state)
     finish(simulation);
 }
 
+/* What no anchor shows: the rate changes inside of a long wave. The residual stays 0; the uncertainty covers the error. */
+static void long_waves_are_uncertain(void **state)
+{
+    (void)state;
+    const double lengths_ns[] = {2e6, 1e7, 2e8, 2e9};
+    for (size_t i = 0; i < sizeof lengths_ns / sizeof *lengths_ns; i++) {
+        struct simulation *simulation = simulate(17, 1.98);
+        const double length_ns = lengths_ns[i], middle_ns = 1000 + length_ns / 2;
+        simulation->ghz_later = 1.98 * 0.9996;
+        simulation->change_ns = middle_ns;
+        add_wave(simulation, 3, 1000, 1000 + length_ns);
+        add_wave(simulation, 5, 1000, 1000 + length_ns); /* SM 5 has other waves as well */
+        for (int wave = 0; wave < 10000; wave++)
+            add_wave(simulation, 5, 1000 + length_ns * wave / 10000, 1000 + length_ns * (wave + 1) / 10000);
+        fit(simulation);
+        const struct kt_place_clock *alone = kt_clock_of_place(&simulation->trace, 3);
+        const struct kt_place_clock *anchored = kt_clock_of_place(&simulation->trace, 5);
+        assert_true(alone->residual_ns == 0);
+        assert_true(fabs(alone->unanchored_ns - length_ns) <= TICK_NS);
+        assert_true(fabs(anchored->unanchored_ns - length_ns / 10000) <= TICK_NS);
+        assert_true(simulation->trace.clock_unanchored_ns == alone->unanchored_ns);
+        const double off_ns = (double)(shown_ps(simulation, 3, middle_ns) - shown_ps(simulation, 5, middle_ns)) / NS;
+        assert_true(fabs(off_ns) > length_ns * 0.00007);
+        assert_true(fabs(off_ns) < simulation->trace.clock_uncertainty_ns + 150); /* the first millisecond is free */
+        assert_true(simulation->trace.clock_uncertainty_ns == alone->uncertainty_ns);
+        assert_true(anchored->uncertainty_ns < 20);
+        finish(simulation);
+    }
+}
+
+/* Idle time is not unanchored: nothing happens there. Nor are clocks that count wall time. */
+static void idle_time_is_not_uncertain(void **state)
+{
+    (void)state;
+    struct simulation *simulation = simulate(18, 1.98);
+    for (int i = 0; i < 3; i++)
+        add_wave(simulation, 3, 1000 + i * 1e9, 9000 + i * 1e9);
+    fit(simulation);
+    assert_true(simulation->trace.clock_unanchored_ns <= 8000 + TICK_NS);
+    assert_true(simulation->trace.clock_uncertainty_ns < 40);
+    finish(simulation);
+
+    simulation = simulate(19, 1);
+    simulation->snapshot.arch = KTRACE_ARCH_HOST;
+    add_wave(simulation, 3, 1000, 1e9);
+    fit(simulation);
+    assert_true(simulation->trace.clock_unanchored_ns == 0);
+    finish(simulation);
+}
+
 /* A cursor that is asked in any order answers as kt_clock_to_ps does. */
 static void cursor_in_any_order(void **state)
 {
@@ -458,6 +508,8 @@ int main(void)
         cmocka_unit_test(garbage_anchors),
         cmocka_unit_test(one_bad_wave),
         cmocka_unit_test(no_waves),
+        cmocka_unit_test(long_waves_are_uncertain),
+        cmocka_unit_test(idle_time_is_not_uncertain),
         cmocka_unit_test(cursor_in_any_order),
         cmocka_unit_test(cursor_over_many_knots),
     };

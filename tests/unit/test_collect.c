@@ -42,7 +42,11 @@ static int tear_down(void **state)
 static struct ktrace_capture *begin(struct fixture *f, const struct ktrace_capture_options *options)
 {
     struct ktrace_capture *capture = NULL;
-    if (kt_capture_begin_on(&capture, &f->device.base, options) < 0)
+    struct ktrace_capture_options small = KTRACE_CAPTURE_OPTIONS_INIT;
+    if (options)
+        small = *options;
+    small.buffer_bytes = 1 << 18; /* quickly cleared */
+    if (kt_capture_begin_on(&capture, &f->device.base, &small) < 0)
         fail_msg("begin: %s", ktrace_last_error());
     return capture;
 }

@@ -902,6 +902,48 @@ static void an_empty_snapshot_is_an_empty_trace(void **state)
     ktrace_trace_destroy(trace);
 }
 
+/* One wave of `ticks` at 2 GHz and one whose end is `late_ns` late. */
+static struct ktrace_trace *long_wave(uint64_t ticks, uint64_t late_ns)
+{
+    struct build *build = build_begin(16, 4);
+    uint32_t module = build_module(build, 0x140);
+    uint32_t kernel = build_site(build, module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "kernel");
+    for (uint32_t i = 0; i < 5; i++) {
+        uint64_t start = 1000 + i * (ticks + 1000);
+        uint32_t wave = build_wave(
+            build,
+            &(struct build_wave){.kernel = kernel, .grid = {5, 1, 1}, .workgroup = {i, 0, 0}, .start_clock = start});
+        build_end(build, wave, start + ticks);
+        build_header(build, wave)->end_wall_ns += i == 2 ? late_ns : 0;
+    }
+    struct ktrace_trace *trace;
+    assert_int_equal(kt_trace_from_snapshot(&trace, build_finish(build)), 0);
+    return trace;
+}
+
+static void uncertain_clocks_are_told(void **state)
+{
+    (void)state;
+    struct ktrace_trace *trace = long_wave(19000000, 0);
+    assert_string_equal(ktrace_trace_warning(trace), "");
+    ktrace_trace_destroy(trace);
+
+    trace = long_wave(400000000, 0);
+    assert_true(trace->clock_residual_ns == 0);
+    assert_non_null(strstr(ktrace_trace_warning(trace), "waves ran for up to 200 ms between two readings"));
+    assert_non_null(strstr(ktrace_trace_warning(trace), "may be off by up to 24.9 us"));
+    ktrace_trace_destroy(trace);
+
+    trace = long_wave(20000, 100);
+    assert_string_equal(ktrace_trace_warning(trace), "");
+    ktrace_trace_destroy(trace);
+
+    trace = long_wave(20000, 5000);
+    assert_true(trace->clock_residual_ns > 4900 && trace->clock_residual_ns < 5100);
+    assert_non_null(strstr(ktrace_trace_warning(trace), "readings of the wall clock contradict each other by up to "));
+    ktrace_trace_destroy(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -939,6 +981,7 @@ int main(void)
         cmocka_unit_test(bad_rings_are_refused),
         cmocka_unit_test(bad_sites_are_refused),
         cmocka_unit_test(an_empty_snapshot_is_an_empty_trace),
+        cmocka_unit_test(uncertain_clocks_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
