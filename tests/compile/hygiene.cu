@@ -5,6 +5,25 @@
     KTRACE_RANGE(a); \
     KTRACE_RANGE(b)
 
+namespace user
+{
+namespace ktrace_detail
+{
+struct site_id;
+}
+__device__ void inside(int x KTRACE_PARAM)
+{
+    KTRACE_MARK("in a namespace of the same name", x);
+    KTRACE_RANGE("range", x);
+    ktrace_token token = KTRACE_RANGE_START("start");
+    token = KTRACE_RANGE_NEXT(token, "next");
+    KTRACE_RANGE_STOP(token);
+    KTRACE_RANGE_PUSH("push");
+    KTRACE_RANGE_POP();
+    KTRACE_PIN(x);
+}
+} // namespace user
+
 template <int A, int B>
 __device__ int of_two(int x)
 {
@@ -43,6 +62,9 @@ __global__ void hygiene(int *p)
     BOTH("third", "fourth");
     KTRACE_MARK("commas", (of_two<1, 2>(site)));
     KTRACE_MARK("called once", p[2]++);
+    KTRACE_MARK("characters", u'a');
+    KTRACE_MARK("wide characters", L'a');
+    user::inside(site KTRACE_ARG);
     [&, x = p[1]]() {
         KTRACE_RANGE("lambda", x);
         KTRACE_MARK("of a lambda", [] { return 3; }());

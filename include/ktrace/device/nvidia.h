@@ -3,8 +3,9 @@
  * A wave (warp) owns one region of the capture's buffer from KTRACE_KERNEL on: a header, a ring for lane 0 and a small
  * ring for each other lane. An event is led by its first active lane, which stores it to its own ring and advances its
  * own count. So two sides of a branch never write one slot, nothing has to be agreed between lanes, and every ring is
- * dense: the count says exactly what was lost. The event is one asm block without a branch, an atomic or a fence; it
- * must stay in the kernel's own straight code, since a call lets lanes run apart and record twice.
+ * dense: the count says exactly what was lost. The event is one asm block without a branch, an atomic or a fence, and
+ * everything around it is inlined also with -G: a call directly before it would let lanes run apart and record twice. A
+ * device function that is itself not inlined may be annotated: its lanes meet at their own events.
  *
  * nvidia_payload.h: what an event can carry. nvidia_event.h: sites and events. nvidia_wave.h: the control block, a wave's
  * start and end. This file: handles, pins, the macros, registration.
@@ -102,6 +103,14 @@ range(Wave &, Rest...) -> range<Wave>;
 
 /* ---- Pins ------------------------------------------------------------------------------------------------------- */
 
+template <class T>
+struct is_const {
+    static constexpr bool value = false;
+};
+template <class T>
+struct is_const<const T> {
+    static constexpr bool value = true;
+};
 template <unsigned Bytes>
 struct pin_as;
 template <>
@@ -141,6 +150,7 @@ struct pin_as<8> {
 template <class T>
 KTRACE_DEVICE_INLINE void pin(T &value)
 {
+    static_assert(!is_const<T>::value, "ktrace: KTRACE_PIN takes a variable that is not const");
     static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
                   "ktrace: KTRACE_PIN takes a value of 1, 2, 4 or 8 bytes; pin the members of a larger one");
     pin_as<sizeof(T)>::pin(value);
@@ -163,61 +173,63 @@ KTRACE_DEVICE_INLINE void pin(double &value)
 #define KTRACE_SELECT_(one, two, three, four, chosen, ...) chosen
 #define KTRACE_SELECT(plain, with_payload, ...) \
     KTRACE_SELECT_(__VA_ARGS__, KTRACE_TOO_MANY, KTRACE_TOO_MANY, with_payload, plain, )(__VA_ARGS__)
-#define KTRACE_TOO_MANY(...) ktrace_detail::an_annotation_takes_a_name_and_one_payload_in_parentheses_if_it_has_commas()
+#define KTRACE_TOO_MANY(...) \
+    ::ktrace_detail::an_annotation_takes_a_name_and_one_payload_in_parentheses_if_it_has_commas()
 
 /* What KTRACE_KERNEL or KTRACE_PARAM declares; the name is what a compiler says when both are missing. */
 #define KTRACE_HANDLE ktrace_handle_that_KTRACE_KERNEL_or_KTRACE_PARAM_declares
 
-#define KTRACE_EVENT_1(kind, name) ktrace_detail::record(KTRACE_HANDLE, KTRACE_SITE_WITHOUT_PAYLOAD(kind, name))
+#define KTRACE_EVENT_1(kind, name) ::ktrace_detail::record(KTRACE_HANDLE, KTRACE_SITE_WITHOUT_PAYLOAD(kind, name))
 #define KTRACE_EVENT_2(kind, name, payload) \
-    ktrace_detail::record_payload(KTRACE_HANDLE, KTRACE_SITE_OF(kind, name), payload)
+    ::ktrace_detail::record_payload(KTRACE_HANDLE, KTRACE_SITE_OF(kind, name, KTRACE_TYPE_OF(payload)), payload)
 #define KTRACE_MARK_1(name) ((void)KTRACE_EVENT_1(KTRACE_KIND_MARK, name))
 #define KTRACE_MARK_2(name, payload) ((void)KTRACE_EVENT_2(KTRACE_KIND_MARK, name, payload))
 #define KTRACE_PUSH_1(name) ((void)KTRACE_EVENT_1(KTRACE_KIND_PUSH, name))
 #define KTRACE_PUSH_2(name, payload) ((void)KTRACE_EVENT_2(KTRACE_KIND_PUSH, name, payload))
-#define KTRACE_START_1(name) ktrace_detail::token_of(KTRACE_EVENT_1(KTRACE_KIND_START, name))
-#define KTRACE_START_2(name, payload) ktrace_detail::token_of(KTRACE_EVENT_2(KTRACE_KIND_START, name, payload))
+#define KTRACE_START_1(name) ::ktrace_detail::token_of(KTRACE_EVENT_1(KTRACE_KIND_START, name))
+#define KTRACE_START_2(name, payload) ::ktrace_detail::token_of(KTRACE_EVENT_2(KTRACE_KIND_START, name, payload))
 #define KTRACE_STOP_1(token) \
-    ((void)ktrace_detail::record(KTRACE_HANDLE, \
-                                 ktrace_detail::stop_site_of()(ktrace_detail::payload_type<KTRACE_PAYLOAD_NONE>()), \
-                                 ktrace_detail::stopped_token{token}))
+    ((void)::ktrace_detail::record( \
+        KTRACE_HANDLE, ::ktrace_detail::stop_site_of()(::ktrace_detail::payload_type<KTRACE_PAYLOAD_NONE>()), \
+        ::ktrace_detail::stopped_token{token}))
 #define KTRACE_STOP_2(token, payload) \
-    ((void)ktrace_detail::record_payload(KTRACE_HANDLE, ktrace_detail::stop_site_of(), payload, \
-                                         ktrace_detail::stopped_token{token}))
+    ((void)::ktrace_detail::record_payload(KTRACE_HANDLE, ::ktrace_detail::stop_site_of(), payload, \
+                                           ::ktrace_detail::stopped_token{token}))
 #define KTRACE_NEXT_1(token, name) \
-    ktrace_detail::token_of(ktrace_detail::record(KTRACE_HANDLE, KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_NEXT, name), \
-                                                  ktrace_detail::followed_token{token}))
+    ::ktrace_detail::token_of(::ktrace_detail::record( \
+        KTRACE_HANDLE, KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_NEXT, name), ::ktrace_detail::followed_token{token}))
 #define KTRACE_NEXT_2(token, name, payload) \
-    ktrace_detail::token_of(ktrace_detail::record_payload(KTRACE_HANDLE, KTRACE_SITE_OF(KTRACE_KIND_NEXT, name), \
-                                                          payload, ktrace_detail::followed_token{token}))
+    ::ktrace_detail::token_of(::ktrace_detail::record_payload( \
+        KTRACE_HANDLE, KTRACE_SITE_OF(KTRACE_KIND_NEXT, name, KTRACE_TYPE_OF(payload)), payload, \
+        ::ktrace_detail::followed_token{token}))
 #define KTRACE_RANGE_1(name) \
-    ktrace_detail::range KTRACE_JOIN(ktrace_range_, __COUNTER__)(KTRACE_HANDLE, \
-                                                                 KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_PUSH, name))
+    ::ktrace_detail::range KTRACE_JOIN(ktrace_range_, __COUNTER__)( \
+        KTRACE_HANDLE, KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_PUSH, name))
 #define KTRACE_RANGE_2(name, payload) \
-    ktrace_detail::range KTRACE_JOIN(ktrace_range_, __COUNTER__)(KTRACE_HANDLE, \
-                                                                 KTRACE_SITE_OF(KTRACE_KIND_PUSH, name), payload)
+    ::ktrace_detail::range KTRACE_JOIN(ktrace_range_, __COUNTER__)( \
+        KTRACE_HANDLE, KTRACE_SITE_OF(KTRACE_KIND_PUSH, name, KTRACE_TYPE_OF(payload)), payload)
 
 #define KTRACE_KERNEL(name) \
-    ktrace_detail::kernel_wave KTRACE_HANDLE(KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_KERNEL, name))
+    ::ktrace_detail::kernel_wave KTRACE_HANDLE(KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_KERNEL, name))
 #define KTRACE_KERNEL_IF(traced, name) \
-    typename ktrace_detail::choose<(traced)>::kernel KTRACE_HANDLE( \
+    typename ::ktrace_detail::choose<(traced)>::kernel KTRACE_HANDLE( \
         KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_KERNEL, name))
 #define KTRACE_RANGE(...) KTRACE_SELECT(KTRACE_RANGE_1, KTRACE_RANGE_2, __VA_ARGS__)
 #define KTRACE_MARK(...) KTRACE_SELECT(KTRACE_MARK_1, KTRACE_MARK_2, __VA_ARGS__)
 #define KTRACE_RANGE_PUSH(...) KTRACE_SELECT(KTRACE_PUSH_1, KTRACE_PUSH_2, __VA_ARGS__)
-#define KTRACE_RANGE_POP() ((void)ktrace_detail::record(KTRACE_HANDLE, ktrace_detail::pop_site()))
+#define KTRACE_RANGE_POP() ((void)::ktrace_detail::record(KTRACE_HANDLE, ::ktrace_detail::pop_site()))
 #define KTRACE_RANGE_START(...) KTRACE_SELECT(KTRACE_START_1, KTRACE_START_2, __VA_ARGS__)
 #define KTRACE_RANGE_STOP(...) KTRACE_SELECT(KTRACE_STOP_1, KTRACE_STOP_2, __VA_ARGS__)
 #define KTRACE_RANGE_NEXT(token, ...) \
     KTRACE_SELECT_(__VA_ARGS__, KTRACE_TOO_MANY, KTRACE_TOO_MANY, KTRACE_NEXT_2, KTRACE_NEXT_1, )(token, __VA_ARGS__)
 #define KTRACE_INACTIVE_TOKEN(name) ((void)sizeof(name ""), (ktrace_token)0)
-#define KTRACE_PIN(x) ktrace_detail::pin(x)
+#define KTRACE_PIN(x) ::ktrace_detail::pin(x)
 #define KTRACE_PARAM , KTRACE_PARAM_ONLY
 #define KTRACE_ARG , KTRACE_ARG_ONLY
 #define KTRACE_PARAM_ONLY ktrace_wave &KTRACE_HANDLE
 #define KTRACE_ARG_ONLY KTRACE_HANDLE
 #define KTRACE_PARAM_IF(traced) , KTRACE_PARAM_ONLY_IF(traced)
-#define KTRACE_PARAM_ONLY_IF(traced) typename ktrace_detail::choose<(traced)>::parameter &KTRACE_HANDLE
+#define KTRACE_PARAM_ONLY_IF(traced) typename ::ktrace_detail::choose<(traced)>::parameter &KTRACE_HANDLE
 
 /* ---- Registration ----------------------------------------------------------------------------------------------- */
 
@@ -237,7 +249,8 @@ struct registered_unit {
         return (int)error;
     }
     registered_unit()
-        : registration{sizeof(struct ktrace_registration), nullptr, &ktrace_control_block, symbol_address, __FILE__}
+        : registration{sizeof(struct ktrace_registration), nullptr, &ktrace_control_block, symbol_address,
+                       __BASE_FILE__}
     {
         ktrace_register(&registration);
     }

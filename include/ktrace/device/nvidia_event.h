@@ -24,6 +24,18 @@ struct site_image {
 };
 static_assert(sizeof(site_image) == sizeof(struct ktrace_site), "the image is what the host reads");
 
+/* In assembly, as the built-in is a call in debug builds. */
+KTRACE_DEVICE_INLINE ktrace_u32 constant_offset(const void *generic)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned long long offset;
+    asm("cvta.to.const.u64 %0, %1;" : "=l"(offset) : "l"(generic));
+    return (ktrace_u32)offset;
+#else
+    return (ktrace_u32)(ktrace_u64)generic;
+#endif
+}
+
 #if KTRACE_SITES_IN_GLOBAL
 typedef global_address site_id;
 #define KTRACE_SITE_SPACE __device__
@@ -36,11 +48,7 @@ typedef bank_offset site_id;
 #define KTRACE_SITE_SPACE __constant__
 KTRACE_DEVICE_INLINE site_id id_of(const site_image *site)
 {
-#if defined(__CUDA_ARCH__)
-    return {(ktrace_u32)__cvta_generic_to_constant(site)};
-#else
-    return {(ktrace_u32)(ktrace_u64)site};
-#endif
+    return {constant_offset(site)};
 }
 #endif
 
@@ -49,18 +57,28 @@ struct payload_type {
     static constexpr ktrace_u8 value = Type;
 };
 
-/* One annotation's site, as a function of its payload's type. What is inside carries names that no payload has. */
-#define KTRACE_SITE_OF(kind, name) \
-    [](auto ktrace_payload_type_) -> ktrace_detail::site_id { \
+/* The parameter of an annotation's lambda below. NVRTC takes a generic lambda for a host function, so there the type is named
+ * (and a payload cannot contain a lambda before C++20). */
+#if defined(__CUDACC_RTC__)
+#define KTRACE_TYPE_OF(payload) ::ktrace_detail::payload_type<::ktrace_detail::payload_of<decltype(payload)>::type>
+#else
+#define KTRACE_TYPE_OF(payload) auto
+#endif
+#define KTRACE_NO_TYPE ::ktrace_detail::payload_type<KTRACE_PAYLOAD_NONE>
+
+/* One annotation's site, as a function of its payload's type. What is inside carries names that no payload has,
+ * and debug builds inline what says so only. */
+#define KTRACE_SITE_OF(kind, name, type) \
+    [](type ktrace_payload_type_) __attribute__((always_inline))->::ktrace_detail::site_id \
+    { \
         static_assert(sizeof("" name) > 1 || (kind) == KTRACE_KIND_POP || (kind) == KTRACE_KIND_STOP, \
                       "ktrace: an annotation needs a name, a string literal"); \
-        static KTRACE_SITE_SPACE const ktrace_detail::site_image ktrace_site_ = { \
+        static KTRACE_SITE_SPACE const ::ktrace_detail::site_image ktrace_site_ = { \
             KTRACE_SITE_MAGIC, kind, decltype(ktrace_payload_type_)::value, \
             ((ktrace_u32)KTRACE_WIRE_VERSION << 24) | (ktrace_u32)__LINE__, name "\0" __FILE__}; \
-        return ktrace_detail::id_of(&ktrace_site_); \
+        return ::ktrace_detail::id_of(&ktrace_site_); \
     }
-#define KTRACE_SITE_WITHOUT_PAYLOAD(kind, name) \
-    (KTRACE_SITE_OF(kind, name)(ktrace_detail::payload_type<KTRACE_PAYLOAD_NONE>()))
+#define KTRACE_SITE_WITHOUT_PAYLOAD(kind, name) (KTRACE_SITE_OF(kind, name, KTRACE_NO_TYPE)(KTRACE_NO_TYPE()))
 
 /* Ends need no name of their own: one descriptor a kind and payload type serves them all. */
 KTRACE_DEVICE_INLINE site_id pop_site()
@@ -71,7 +89,7 @@ struct stop_site_of {
     template <class Type>
     KTRACE_DEVICE_INLINE site_id operator()(Type type) const
     {
-        return KTRACE_SITE_OF(KTRACE_KIND_STOP, "")(type);
+        return KTRACE_SITE_OF(KTRACE_KIND_STOP, "", Type)(type);
     }
 };
 
@@ -169,6 +187,27 @@ KTRACE_RECORDS((global_address site, stopped_token token), KTRACE_SITE_WIDE, KTR
                "%9", "16", "24", KTRACE_AND_U32(token.value) KTRACE_AND_U64(site.value))
 KTRACE_RECORDS((global_address site, followed_token token), KTRACE_SITE_WIDE, KTRACE_NEXT, KTRACE_SLOT_64("8", "%8"),
                "%9", "16", "24", KTRACE_AND_U32(token.value) KTRACE_AND_U64(site.value))
+
+#undef KTRACE_AND_U32
+#undef KTRACE_AND_U64
+#undef KTRACE_ASM_BEGIN
+#undef KTRACE_ASM_CLOCK
+#undef KTRACE_ASM_ELECT
+#undef KTRACE_ASM_ELECT_HOLDER
+#undef KTRACE_ASM_END
+#undef KTRACE_ASM_EVENT
+#undef KTRACE_ASM_EVENT_TOKEN
+#undef KTRACE_ASM_SLOT
+#undef KTRACE_ASM_STORE_32
+#undef KTRACE_ASM_STORE_64
+#undef KTRACE_NEXT
+#undef KTRACE_PLAIN
+#undef KTRACE_RECORD
+#undef KTRACE_RECORDS
+#undef KTRACE_SLOT_32
+#undef KTRACE_SLOT_64
+#undef KTRACE_STOP
+#undef KTRACE_UNPACK
 
 } /* namespace ktrace_detail */
 

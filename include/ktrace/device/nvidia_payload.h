@@ -114,6 +114,20 @@ template <>
 struct payload<unsigned long long> : uint64_payload<unsigned long long> {
 };
 template <>
+struct payload<char16_t> : uint32_payload<char16_t> {
+};
+template <>
+struct payload<char32_t> : uint32_payload<char32_t> {
+};
+template <>
+struct payload<wchar_t> : int32_payload<wchar_t> {
+};
+#if defined(__cpp_char8_t)
+template <>
+struct payload<char8_t> : uint32_payload<char8_t> {
+};
+#endif
+template <>
 struct payload<bool> {
     static constexpr ktrace_u8 type = KTRACE_PAYLOAD_BOOL;
     static KTRACE_DEVICE_INLINE ktrace_u32 bits(bool value)

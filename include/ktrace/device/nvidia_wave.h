@@ -57,6 +57,13 @@ KTRACE_SPECIAL_U32(warp_slot, "warpid")
 KTRACE_SPECIAL_U64(asm, grid_id, "gridid")
 KTRACE_SPECIAL_U64(asm volatile, clock_ticks, "clock64")
 KTRACE_SPECIAL_U64(asm volatile, wall_ns, "globaltimer")
+/* Built-ins of the same meaning are calls in debug builds, and a call lets lanes run apart. */
+KTRACE_DEVICE_INLINE ktrace_u32 active_lanes()
+{
+    ktrace_u32 mask;
+    asm volatile("activemask.b32 %0;" : "=r"(mask));
+    return mask;
+}
 #if __CUDA_ARCH__ >= 900
 KTRACE_SPECIAL_U32(cluster_rank, "cluster_ctarank")
 #else
@@ -174,7 +181,7 @@ KTRACE_DEVICE_INLINE void write_header(bool leads, ktrace_u64 header, const stru
                                        ktrace_u32 lane_count)
 {
     store_words(leads, header, KTRACE_WAVE_MAGIC, KTRACE_WIRE_VERSION | KTRACE_ARCH_NVIDIA << 16 | lane_count << 24,
-                control.module, (ktrace_u32)__cvta_generic_to_constant(&control));
+                control.module, constant_offset(&control));
     store_pair(leads, header + 16, kernel.value, grid_id());
     store_words(leads, header + 32, gridDim.x, gridDim.y, gridDim.z, blockIdx.x);
     store_words(leads, header + 48, blockIdx.y, blockIdx.z, blockDim.x | blockDim.y << 16,
@@ -210,7 +217,7 @@ KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
         return;
 
     const wave_place place = place_of_wave();
-    const ktrace_u32 lanes = __activemask(), lane = lane_id(), below = lanes_below();
+    const ktrace_u32 lanes = active_lanes(), lane = lane_id(), below = lanes_below();
     const bool leads = (lanes & below) == 0;
     if (control.mode == KTRACE_MODE_FILTER && !passes(control.filter, place)) {
         struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
@@ -248,7 +255,7 @@ KTRACE_DEVICE_INLINE void end(const ktrace_wave &wave)
     const ktrace_u32 region = lane == 0 ? index : index / 31;
     struct ktrace_wave_header *header = (struct ktrace_wave_header *)control.headers + region;
     header->final_count_bytes[lane] = wave.count_bytes;
-    if ((__activemask() & wave.elect_mask) == 0) {
+    if ((active_lanes() & wave.elect_mask) == 0) {
         store_pair(true, (ktrace_u64)&header->end_clock_ticks, stop.clock, stop.wall);
         header->end_gap_ticks = stop.gap;
     }
