@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@ const struct kt_exporter *const kt_exporters[] = {&kt_exporter_perfetto, NULL};
 enum {
     NAME_MAX_BYTES = 200,     /* of a trace's name within a file name; file systems take 255 */
     NUMBERED_FILES = 1000000, /* how many files of one name are tried */
-    TEMPORARY_FILES = 1000
+    TEMPORARY_FILES = 1000,
+    SYMBOLIC_LINKS = 40 /* as many as Linux follows */
 };
 
 static const struct kt_exporter *find_exporter(const char *name)
@@ -111,21 +113,22 @@ static int init_file(struct kt_file_sink *file, const char *path)
     return kt_fail_memory(KT_FILE_SINK_BYTES + strlen(path) + 1);
 }
 
+/* On failure errno says why. */
 static int open_file(struct kt_file_sink *file, const char *path, int flags)
 {
     file->path = strdup(path);
-    if (!file->path) {
-        free_file(file);
+    if (!file->path)
         return kt_fail_memory(strlen(path) + 1);
-    }
     file->fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0666);
     if (file->fd >= 0)
         return KTRACE_OK;
-    int status = errno == EEXIST && flags & O_EXCL
+    const int error = errno;
+    int status = error == EEXIST && flags & O_EXCL
                      ? kt_fail(KTRACE_ERROR_STATE, "%s: exists already", file->given)
-                     : kt_fail(KTRACE_ERROR_IO, "%s: could not be opened: %s", file->given, strerror(errno));
+                     : kt_fail(KTRACE_ERROR_IO, "%s: could not be opened: %s", file->given, strerror(error));
     free(file->path);
     file->path = NULL;
+    errno = error;
     return status;
 }
 
@@ -139,41 +142,91 @@ int kt_file_sink_create(struct kt_file_sink *file, const char *path)
     return status;
 }
 
+/* Where a path leads through symbolic links, the last of which may lead nowhere yet: realpath would not say. NULL: memory ran
+ * out. */
+static char *follow_links(const char *path)
+{
+    char link[PATH_MAX];
+    char *target = strdup(path);
+    for (int i = 0; target && i < SYMBOLIC_LINKS; i++) {
+        ssize_t bytes = readlink(target, link, sizeof link - 1);
+        if (bytes <= 0)
+            break;
+        link[bytes] = '\0';
+        const char *slash = link[0] == '/' ? NULL : strrchr(target, '/');
+        size_t folder_bytes = slash ? (size_t)(slash - target) + 1 : 0;
+        char *next = malloc(folder_bytes + (size_t)bytes + 1);
+        if (next) {
+            memcpy(next, target, folder_bytes);
+            memcpy(next + folder_bytes, link, (size_t)bytes + 1);
+        }
+        free(target);
+        target = next;
+    }
+    return target;
+}
+
+/* A file of a new name beside file->final_path, opened. */
+static int open_beside(struct kt_file_sink *file)
+{
+    size_t capacity_bytes = strlen(file->final_path) + 32;
+    char *temporary = malloc(capacity_bytes);
+    int status = KTRACE_ERROR_STATE;
+    if (!temporary)
+        return kt_fail_memory(capacity_bytes);
+    for (int i = 0; i < TEMPORARY_FILES && status == KTRACE_ERROR_STATE; i++) {
+        snprintf(temporary, capacity_bytes, "%s.%ld.%d.part", file->final_path, (long)getpid(), i);
+        status = open_file(file, temporary, O_CREAT | O_EXCL);
+    }
+    const int error = errno;
+    free(temporary);
+    if (status == KTRACE_ERROR_STATE)
+        return kt_fail(KTRACE_ERROR_IO, "%s: could not be opened: %d temporary files lie beside it", file->given,
+                       TEMPORARY_FILES);
+    errno = error;
+    return status;
+}
+
+static int open_in_place(struct kt_file_sink *file, const char *path, int flags)
+{
+    file->keep = 1;
+    free(file->final_path);
+    file->final_path = NULL;
+    return open_file(file, path, flags);
+}
+
+static int replace(struct kt_file_sink *file, const char *path)
+{
+    struct stat there, followed;
+    const int exists = stat(path, &there) == 0;
+    if (!exists && errno == ELOOP)
+        return kt_fail(KTRACE_ERROR_IO, "%s: could not be opened: %s", path, strerror(ELOOP));
+    if (exists && !S_ISREG(there.st_mode))
+        return open_in_place(file, path, 0);
+
+    file->final_path = follow_links(path);
+    if (!file->final_path)
+        return kt_fail_memory(strlen(path) + 1);
+    /* Links of /proc do not always lead to a name: that of a file which was removed, but is open. */
+    if (exists &&
+        (stat(file->final_path, &followed) != 0 || followed.st_ino != there.st_ino || followed.st_dev != there.st_dev))
+        return open_in_place(file, path, O_TRUNC);
+    int status = open_beside(file);
+    if (status == KTRACE_ERROR_IO && exists && (errno == EACCES || errno == EPERM || errno == EROFS))
+        return open_in_place(file, path, O_TRUNC);
+    if (status == KTRACE_OK && exists) {
+        int kept = fchmod(file->fd, there.st_mode & 0777);
+        (void)kept; /* a file system without modes has none to keep */
+    }
+    return status;
+}
+
 int kt_file_sink_replace(struct kt_file_sink *file, const char *path)
 {
     int status = init_file(file, path);
     if (status)
         return status;
-
-    struct stat there;
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
-        file->keep = 1;
-        status = open_file(file, path, 0);
-        if (status)
-            free_file(file);
-        return status;
-    }
-
-    /* Through a symbolic link, so that the link stays one. */
-    file->final_path = realpath(path, NULL);
-    if (!file->final_path)
-        file->final_path = strdup(path);
-    size_t capacity_bytes = file->final_path ? strlen(file->final_path) + 32 : 0;
-    char *temporary = file->final_path ? malloc(capacity_bytes) : NULL;
-    if (!temporary) {
-        free_file(file);
-        return kt_fail_memory(strlen(path) + 32);
-    }
-    for (int i = 0; i < TEMPORARY_FILES; i++) {
-        snprintf(temporary, capacity_bytes, "%s.%ld.%d.part", file->final_path, (long)getpid(), i);
-        status = open_file(file, temporary, O_CREAT | O_EXCL);
-        if (status != KTRACE_ERROR_STATE)
-            break;
-    }
-    free(temporary);
-    if (status == KTRACE_ERROR_STATE)
-        status = kt_fail(KTRACE_ERROR_IO, "%s: could not be opened: %d temporary files lie beside it", path,
-                         TEMPORARY_FILES);
+    status = replace(file, path);
     if (status)
         free_file(file);
     return status;

@@ -26,8 +26,9 @@ struct kt_file_sink {
 };
 enum { KT_FILE_SINK_BYTES = 64 * 1024 };
 
-/* Replace `path`: written beside it, moved over it by kt_file_sink_close. A path that exists and is no regular file (a
- * pipe, /dev/stdout) is written in place. */
+/* Replace `path`: written beside it, moved over it by kt_file_sink_close, with the mode of what was there. A symbolic link
+ * stays one: what it leads to is replaced, or made. Written in place, so that a failure leaves a part: what exists and is no
+ * regular file (a pipe, /dev/stdout), and a file in a directory that takes no other. */
 int kt_file_sink_replace(struct kt_file_sink *file, const char *path);
 /* Create `path`; KTRACE_ERROR_STATE: it is there already. */
 int kt_file_sink_create(struct kt_file_sink *file, const char *path);

@@ -582,6 +582,105 @@ static void test_export_replaces(void **state)
     synthetic_destroy(s);
 }
 
+static void test_export_keeps_the_mode(void **state)
+{
+    (void)state;
+    struct synthetic *s = synthetic_new("mode", KTRACE_ARCH_NVIDIA);
+    static const mode_t modes[] = {0600, 0640, 0666, 0755};
+    char path[128];
+    struct stat there;
+    snprintf(path, sizeof path, "%s/out.gz", directory);
+    assert_int_equal(ktrace_trace_export(&s->trace, "perfetto", path), KTRACE_OK);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(path, modes[i]), 0);
+        assert_int_equal(ktrace_trace_export(&s->trace, "perfetto", path), KTRACE_OK);
+        assert_int_equal(stat(path, &there), 0);
+        assert_int_equal(there.st_mode & 07777, modes[i]);
+    }
+    assert_int_equal(empty_directory(), 1);
+    synthetic_destroy(s);
+}
+
+/* A link that leads nowhere yet, absolutely or from its own directory, or over another link. */
+static void test_export_follows_dangling_links(void **state)
+{
+    (void)state;
+    struct synthetic *s = synthetic_new("links", KTRACE_ARCH_NVIDIA);
+    char target[128], first[128], second[128];
+    struct stat there;
+    snprintf(target, sizeof target, "%s/target.gz", directory);
+    snprintf(first, sizeof first, "%s/first.gz", directory);
+    snprintf(second, sizeof second, "%s/second.gz", directory);
+    for (int absolute = 0; absolute <= 1; absolute++) {
+        assert_int_equal(symlink(absolute ? target : "target.gz", first), 0);
+        assert_int_equal(symlink(absolute ? first : "first.gz", second), 0);
+        assert_int_equal(ktrace_trace_export(&s->trace, "perfetto", second), KTRACE_OK);
+        assert_int_equal(lstat(second, &there), 0);
+        assert_true(S_ISLNK(there.st_mode));
+        assert_int_equal(lstat(first, &there), 0);
+        assert_true(S_ISLNK(there.st_mode));
+        assert_int_equal(lstat(target, &there), 0);
+        assert_true(S_ISREG(there.st_mode) && there.st_size > 0);
+        assert_int_equal(empty_directory(), 3);
+    }
+    assert_int_equal(symlink("first.gz", first), 0);
+    assert_int_equal(ktrace_trace_export(&s->trace, "perfetto", first), KTRACE_ERROR_IO); /* a link to itself */
+    assert_int_equal(lstat(first, &there), 0);
+    assert_true(S_ISLNK(there.st_mode));
+    assert_int_equal(empty_directory(), 1);
+    synthetic_destroy(s);
+}
+
+/* A file that only a descriptor has any more, as in `ktrace export -o /dev/stdout >file` while `file` is removed. */
+static void test_export_to_a_removed_file(void **state)
+{
+    (void)state;
+    struct synthetic *s = synthetic_new("removed", KTRACE_ARCH_NVIDIA);
+    char path[128], open_path[64];
+    struct stat there;
+    snprintf(path, sizeof path, "%s/out.gz", directory);
+    int fd = open(path, O_WRONLY | O_CREAT, 0666);
+    assert_true(fd >= 0);
+    assert_int_equal(unlink(path), 0);
+    snprintf(open_path, sizeof open_path, "/proc/self/fd/%d", fd);
+    assert_int_equal(ktrace_trace_export(&s->trace, "perfetto", open_path), KTRACE_OK);
+    assert_int_equal(fstat(fd, &there), 0);
+    assert_true(there.st_size > 0);
+    close(fd);
+    assert_int_equal(empty_directory(), 0);
+    synthetic_destroy(s);
+}
+
+/* A directory takes no file, but has one that may be written. */
+static void test_export_into_a_closed_directory(void **state)
+{
+    (void)state;
+    struct synthetic *s = synthetic_new("closed", KTRACE_ARCH_NVIDIA);
+    char path[128], other[128];
+    struct stat there, larger;
+    snprintf(path, sizeof path, "%s/out.gz", directory);
+    snprintf(other, sizeof other, "%s/other.gz", directory);
+    assert_int_equal(ktrace_trace_export(&s->trace, "perfetto", path), KTRACE_OK);
+    assert_int_equal(stat(path, &there), 0);
+    assert_int_equal(truncate(path, 1000000), 0);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(chmod(directory, 0555), 0);
+    const uid_t user = geteuid(); /* root may do anything */
+    assert_true(user != 0 || seteuid(65534) == 0);
+    int written = ktrace_trace_export(&s->trace, "perfetto", path);
+    int created = ktrace_trace_export(&s->trace, "perfetto", other);
+    assert_int_equal(seteuid(user), 0);
+    assert_int_equal(chmod(directory, 0700), 0);
+    assert_int_equal(written, KTRACE_OK);
+    assert_int_equal(created, KTRACE_ERROR_IO);
+    assert_non_null(strstr(ktrace_last_error(), "other.gz: could not be opened: Permission denied"));
+    assert_int_equal(stat(path, &larger), 0);
+    assert_int_equal(larger.st_size, there.st_size);
+    assert_int_equal(larger.st_ino, there.st_ino);
+    assert_int_equal(empty_directory(), 1);
+    synthetic_destroy(s);
+}
+
 static void test_a_device_is_written_in_place(void **state)
 {
     (void)state;
@@ -697,6 +796,10 @@ int main(void)
         cmocka_unit_test(test_names_are_made_safe),
         cmocka_unit_test(test_new_files_in_a_race),
         cmocka_unit_test(test_export_replaces),
+        cmocka_unit_test(test_export_keeps_the_mode),
+        cmocka_unit_test(test_export_follows_dangling_links),
+        cmocka_unit_test(test_export_to_a_removed_file),
+        cmocka_unit_test(test_export_into_a_closed_directory),
         cmocka_unit_test(test_a_device_is_written_in_place),
         cmocka_unit_test(test_paths_that_cannot_be_opened),
         cmocka_unit_test(test_a_failed_write_leaves_nothing),
