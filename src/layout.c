@@ -2,9 +2,6 @@
 
 #include "error.h"
 
-/* A ring's byte count is 32 bits on the device, and a ring must not cross a 4 GiB boundary. */
-#define MAX_RING_SLOTS (1u << 27)
-
 /* A wave numbers its lanes' rings with 32 bits: 31 a region. */
 #define MAX_REGIONS (1u << 27)
 
@@ -32,19 +29,28 @@ static uint32_t partitions_for(uint64_t regions)
     return partitions;
 }
 
-int kt_layout_make(struct kt_layout *out, uint64_t buffer_bytes, uint32_t events_per_wave, uint32_t events_per_lane)
+/* The capacities of rings for so many events; zero means the default. */
+static int choose_rings(struct kt_layout *layout, uint32_t events_per_wave, uint32_t events_per_lane)
 {
-    struct kt_layout layout = {0};
-    layout.buffer_bytes = buffer_bytes ? buffer_bytes : KT_DEFAULT_BUFFER_BYTES;
     if (events_per_wave == 0)
         events_per_wave = KT_DEFAULT_EVENTS_PER_WAVE;
     if (events_per_lane == 0)
         events_per_lane = KT_DEFAULT_EVENTS_PER_LANE;
-    if (events_per_wave > MAX_RING_SLOTS || events_per_lane > MAX_RING_SLOTS)
+    if (events_per_wave > KT_MAX_RING_SLOTS || events_per_lane > KT_MAX_RING_SLOTS)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "a ring of %u events is too large: at most %u",
-                       events_per_wave > MAX_RING_SLOTS ? events_per_wave : events_per_lane, MAX_RING_SLOTS);
-    layout.main_ring_slots = power_of_two_at_least(events_per_wave);
-    layout.lane_ring_slots = power_of_two_at_least(events_per_lane);
+                       events_per_wave > KT_MAX_RING_SLOTS ? events_per_wave : events_per_lane, KT_MAX_RING_SLOTS);
+    layout->main_ring_slots = power_of_two_at_least(events_per_wave);
+    layout->lane_ring_slots = power_of_two_at_least(events_per_lane);
+    return KTRACE_OK;
+}
+
+int kt_layout_make(struct kt_layout *out, uint64_t buffer_bytes, uint32_t events_per_wave, uint32_t events_per_lane)
+{
+    struct kt_layout layout = {0};
+    layout.buffer_bytes = buffer_bytes ? buffer_bytes : KT_DEFAULT_BUFFER_BYTES;
+    const int status = choose_rings(&layout, events_per_wave, events_per_lane);
+    if (status < 0)
+        return status;
 
     const uint64_t region = region_bytes(layout.main_ring_slots, layout.lane_ring_slots);
     const uint64_t fitting = layout.buffer_bytes / region;
@@ -78,16 +84,18 @@ int kt_layout_make(struct kt_layout *out, uint64_t buffer_bytes, uint32_t events
 
 uint64_t kt_layout_bytes_for(uint64_t waves, uint32_t events_per_wave, uint32_t events_per_lane)
 {
-    struct kt_layout layout;
+    struct kt_layout layout = {0};
     if (waves == 0)
         waves = 1;
-    if (kt_layout_make(&layout, UINT64_C(1) << 32, events_per_wave, events_per_lane) < 0)
+    if (waves > MAX_REGIONS || choose_rings(&layout, events_per_wave, events_per_lane) < 0)
         return 0;
     const uint64_t region = region_bytes(layout.main_ring_slots, layout.lane_ring_slots);
     /* Whole rows only: round up by at most one row of partitions. */
     const uint64_t rows = partitions_for(waves);
     uint64_t bytes = (waves + rows - 1) / rows * rows * region;
-    while (kt_layout_make(&layout, bytes, events_per_wave, events_per_lane) == KTRACE_OK && layout.regions < waves)
+    int status;
+    while ((status = kt_layout_make(&layout, bytes, events_per_wave, events_per_lane)) == KTRACE_OK &&
+           layout.regions < waves)
         bytes += region;
-    return bytes;
+    return status == KTRACE_OK ? bytes : 0;
 }

@@ -12,6 +12,8 @@
 #define KT_DEFAULT_EVENTS_PER_WAVE 512u
 #define KT_DEFAULT_EVENTS_PER_LANE 16u
 #define KT_LANE_RINGS (KTRACE_MAX_LANES - 1)
+/* A ring's byte count is 32 bits on the device, and a ring must not cross a 4 GiB boundary. */
+#define KT_MAX_RING_SLOTS (1u << 27)
 
 struct kt_layout {
     uint64_t buffer_bytes;                     /* as asked for */
@@ -27,7 +29,8 @@ struct kt_layout {
 /* Zero means the default. Fails when not even one region fits, or a ring is larger than the wire format allows. */
 int kt_layout_make(struct kt_layout *out, uint64_t buffer_bytes, uint32_t events_per_wave, uint32_t events_per_lane);
 
-/* The least buffer_bytes whose layout with these rings has at least `waves` regions. */
+/* The least buffer_bytes whose layout with these rings has at least `waves` regions. 0: there is none, since a ring would have
+ * more than KT_MAX_RING_SLOTS or there would be more regions than can be numbered. */
 uint64_t kt_layout_bytes_for(uint64_t waves, uint32_t events_per_wave, uint32_t events_per_lane);
 
 static inline uint64_t kt_layout_main_ring_bytes(const struct kt_layout *layout)
