@@ -7,31 +7,36 @@
 #include "modules.h"
 
 /* What the module was compiled with stays: the host writes behind it. */
-#define HOST_PART offsetof(struct ktrace_control, mode)
+#define MODE_OFFSET offsetof(struct ktrace_control, mode)
+#define REST_OFFSET (MODE_OFFSET + sizeof(uint32_t))
 
-static int write_control(struct kt_arming *arming, const struct kt_armed_module *armed, uint32_t mode)
+static int write_mode(struct kt_arming *arming, const struct kt_armed_module *armed, uint32_t mode)
+{
+    return arming->backend->ops->to_device(arming->backend, armed->control + MODE_OFFSET, &mode, sizeof mode);
+}
+
+/* Everything else first: a kernel that starts meanwhile sees a module that is dormant, or whole. */
+static int arm(struct kt_arming *arming, const struct kt_armed_module *armed)
 {
     struct ktrace_control control = arming->control;
-    control.mode = mode;
     control.module = armed->module.number;
-    return arming->backend->ops->to_device(arming->backend, armed->control + HOST_PART,
-                                           (const unsigned char *)&control + HOST_PART, sizeof control - HOST_PART);
+    const int status =
+        arming->backend->ops->to_device(arming->backend, armed->control + REST_OFFSET,
+                                        (const unsigned char *)&control + REST_OFFSET, sizeof control - REST_OFFSET);
+    return status < 0 ? status : write_mode(arming, armed, control.mode);
 }
 
 static int find_control(uint64_t *control, struct kt_arming *arming, const struct kt_registry_entry *entry)
 {
-    if (entry->driver_module)
-        return arming->backend->ops->module_control(control, arming->backend, entry->driver_module);
-    void *address = NULL;
-    const int error = entry->registration->symbol_address(&address, entry->registration->symbol);
-    if (error != 0)
-        return kt_fail(
-            KTRACE_ERROR_DEVICE,
-            "%s: the CUDA runtime cannot load this object's kernels on the current device (error %d); was it "
-            "compiled for this architecture?",
-            entry->registration->file, error);
-    *control = (uint64_t)(uintptr_t)address;
-    return KTRACE_OK;
+    return entry->driver_module
+               ? arming->backend->ops->module_control(control, arming->backend, entry->driver_module)
+               : arming->backend->ops->registered_control(control, arming->backend, entry->registration);
+}
+
+/* Its memory can be written. */
+static int is_loaded(const struct kt_armed_module *armed)
+{
+    return armed->entry && !kt_registry_is_gone(armed->entry);
 }
 
 static int is_armed(const struct kt_arming *arming, const struct kt_registry_entry *entry)
@@ -46,7 +51,7 @@ static int is_armed(const struct kt_arming *arming, const struct kt_registry_ent
 static int shares_control(const struct kt_arming *arming, uint64_t control)
 {
     for (uint32_t i = 0; i < arming->count; i++)
-        if (arming->modules[i].entry && arming->modules[i].control == control)
+        if (is_loaded(&arming->modules[i]) && arming->modules[i].control == control)
             return 1;
     return 0;
 }
@@ -67,7 +72,7 @@ int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entr
     status = kt_module_read(&armed.module, arming->backend, control, arming->count + 1);
     if (status < 0)
         return status;
-    status = write_control(arming, &armed, arming->control.mode);
+    status = arm(arming, &armed);
     if (status < 0) {
         kt_module_free(&armed.module);
         return status;
@@ -78,8 +83,9 @@ int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entr
 
 int kt_arming_update(struct kt_arming *arming)
 {
-    for (const struct kt_registry_entry *entry = kt_registry_first(); entry; entry = entry->next) {
-        if (is_armed(arming, entry))
+    arming->problem[0] = 0;
+    for (const struct kt_registry_entry *entry = kt_registry_first(); entry; entry = kt_registry_next(entry)) {
+        if (kt_registry_is_gone(entry) || is_armed(arming, entry))
             continue;
         const int status = kt_arming_add(arming, entry);
         if (status == KTRACE_ERROR_MEMORY)
@@ -90,14 +96,13 @@ int kt_arming_update(struct kt_arming *arming)
     return KTRACE_OK;
 }
 
-void kt_arming_remove(struct kt_arming *arming, const struct kt_registry_entry *entry, int unloaded)
+void kt_arming_remove(struct kt_arming *arming, const struct kt_registry_entry *entry)
 {
     for (uint32_t i = 0; i < arming->count; i++) {
         struct kt_armed_module *armed = &arming->modules[i];
         if (armed->entry != entry)
             continue;
-        if (!unloaded)
-            write_control(arming, armed, KTRACE_MODE_DORMANT);
+        write_mode(arming, armed, KTRACE_MODE_DORMANT);
         armed->entry = NULL;
     }
 }
@@ -106,9 +111,9 @@ int kt_arming_disarm(struct kt_arming *arming)
 {
     int first_status = KTRACE_OK;
     for (uint32_t i = 0; i < arming->count; i++) {
-        if (arming->modules[i].entry == NULL)
+        if (!is_loaded(&arming->modules[i]))
             continue;
-        const int status = write_control(arming, &arming->modules[i], KTRACE_MODE_DORMANT);
+        const int status = write_mode(arming, &arming->modules[i], KTRACE_MODE_DORMANT);
         if (first_status == KTRACE_OK)
             first_status = status;
     }

@@ -1,4 +1,4 @@
-/* arming.h - the modules of one capture: found, read, armed, disarmed. All with the registry's lock held. */
+/* arming.h - the modules of one capture: found, read, armed, disarmed. All with the state lock held. */
 #ifndef KT_ARMING_H
 #define KT_ARMING_H
 
@@ -16,15 +16,16 @@ struct kt_arming {
     struct ktrace_control control; /* what every module gets, but for its number */
     struct kt_armed_module *modules;
     uint32_t count;
-    char problem[256]; /* why the last module that could not be armed was left out; "" */
+    char problem[512]; /* of the last update: why the last module that could not be armed was left out; "" */
 };
 
-/* Arms every known module that is not armed yet. A registered unit that the device cannot load is left out and named in
- * `problem`; other failures are returned. */
+/* Arms every known module that is not armed yet. One that cannot be is left out and named in `problem`; only memory that
+ * runs out is returned. */
 int kt_arming_update(struct kt_arming *arming);
 /* Arms one attached module. */
 int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entry);
-void kt_arming_remove(struct kt_arming *arming, const struct kt_registry_entry *entry, int unloaded);
+/* Makes one module dormant, before it is unloaded. */
+void kt_arming_remove(struct kt_arming *arming, const struct kt_registry_entry *entry);
 /* Makes every module dormant. The first failure is returned, the rest is still done. */
 int kt_arming_disarm(struct kt_arming *arming);
 void kt_arming_free(struct kt_arming *arming);

@@ -8,6 +8,7 @@
 
 #include "collect.h"
 #include "error.h"
+#include "locks.h"
 #include "trace.h"
 
 #define MAX_ANCHORS 64
@@ -22,9 +23,10 @@ struct ktrace_capture {
     struct kt_arming arming;
     struct kt_host_anchor anchors[MAX_ANCHORS]; /* begin's, then the latest */
     uint32_t anchor_count;
+    uint32_t modules_late; /* armed after begin, and not yet spoken of */
 };
 
-static struct ktrace_capture *open_capture; /* under the registry's lock */
+static struct ktrace_capture *open_capture; /* under the state lock */
 static int active;                          /* the same as a flag that is read without it */
 
 int ktrace_active(void)
@@ -104,45 +106,54 @@ static void fill_control(struct ktrace_capture *capture, const struct ktrace_fil
     };
 }
 
-static int module_added(struct kt_registry_listener *listener, struct kt_registry_entry *entry)
+static int module_attached(struct kt_registry_listener *listener, struct kt_registry_entry *entry)
 {
     struct ktrace_capture *capture = (struct ktrace_capture *)listener;
     return kt_arming_add(&capture->arming, entry);
 }
 
-static void module_removed(struct kt_registry_listener *listener, struct kt_registry_entry *entry, int unloaded)
+static void module_detached(struct kt_registry_listener *listener, struct kt_registry_entry *entry)
 {
     struct ktrace_capture *capture = (struct ktrace_capture *)listener;
-    kt_arming_remove(&capture->arming, entry, unloaded);
+    kt_arming_remove(&capture->arming, entry);
 }
 
-static void free_capture(struct ktrace_capture *capture)
+static int arm_newcomers(struct ktrace_capture *capture)
+{
+    const uint32_t before = capture->arming.count;
+    const int status = kt_arming_update(&capture->arming);
+    capture->modules_late += capture->arming.count - before;
+    return status;
+}
+
+/* What a capture that is no longer open holds. `keep_memory`: kernels may still write to the buffer, so it stays allocated.
+ * Freeing waits for the device. */
+static void free_capture(struct ktrace_capture *capture, int keep_memory)
 {
     kt_arming_free(&capture->arming);
-    if (capture->backend) {
+    if (!keep_memory)
         kt_buffer_free(&capture->buffer, capture->backend);
-        capture->backend->ops->close(capture->backend);
-    }
+    capture->backend->ops->close(capture->backend);
     free(capture->name);
     free(capture);
 }
 
+/* The device is idle. */
 static int set_up(struct ktrace_capture *capture, const struct ktrace_capture_options *options)
 {
-    capture->name = strdup(options->name && options->name[0] ? options->name : "ktrace");
+    const char *name = options->name && options->name[0] ? options->name : "ktrace";
+    capture->name = strdup(name);
     if (capture->name == NULL)
-        return kt_fail_memory(strlen(options->name) + 1);
+        return kt_fail_memory(strlen(name) + 1);
     capture->keep_last = options->keep_last;
     capture->arming.backend = capture->backend;
-    capture->listener.added = module_added;
-    capture->listener.removed = module_removed;
+    capture->listener.attached = module_attached;
+    capture->listener.detached = module_detached;
 
     struct kt_layout layout;
     int status = options->filter ? check_filter(options->filter) : KTRACE_OK;
     if (status == KTRACE_OK)
         status = kt_layout_make(&layout, options->buffer_bytes, options->events_per_wave, options->events_per_lane);
-    if (status == KTRACE_OK)
-        status = capture->backend->ops->synchronize(capture->backend);
     if (status == KTRACE_OK)
         status = capture->backend->ops->facts(&capture->facts, capture->backend);
     if (status == KTRACE_OK)
@@ -217,23 +228,32 @@ static int fail_overflow(const struct ktrace_capture *capture, const struct kt_u
 /* Why there is nothing, or not all. NULL when memory ran out. */
 static char *explain(const struct ktrace_capture *capture, const struct kt_usage *usage)
 {
-    char text[512] = "";
+    const struct kt_arming *arming = &capture->arming;
+    char text[1024] = "";
+    char *end = text, *const limit = text + sizeof text;
     if (usage->waves_recorded == 0 && usage->waves_filtered)
-        snprintf(text, sizeof text, "nothing was recorded: the filter turned away all %llu waves",
-                 (unsigned long long)usage->waves_filtered);
-    else if (usage->waves_recorded == 0 && capture->arming.count == 0 && capture->arming.problem[0])
-        snprintf(text, sizeof text, "nothing was recorded: %s", capture->arming.problem);
-    else if (usage->waves_recorded == 0 && capture->arming.count == 0)
-        snprintf(
-            text, sizeof text,
+        put(&end, limit, "nothing was recorded: the filter turned away all %llu waves",
+            (unsigned long long)usage->waves_filtered);
+    else if (usage->waves_recorded == 0 && arming->count == 0 && arming->problem[0])
+        put(&end, limit, "nothing was recorded");
+    else if (usage->waves_recorded == 0 && arming->count == 0)
+        put(&end, limit,
             "nothing was recorded: no annotated module is known (compile kernels with KTRACE_ENABLE=1; hand modules "
             "loaded through the driver API to ktrace_attach_cuda_module)");
     else if (usage->waves_recorded == 0)
-        snprintf(text, sizeof text,
-                 "nothing was recorded: no kernel with KTRACE_KERNEL ran since the capture began, or was last read");
+        put(&end, limit,
+            "nothing was recorded: no kernel with KTRACE_KERNEL ran on the capture's device since the capture began, "
+            "or "
+            "was last read");
     else if (usage->headers_missing)
-        snprintf(text, sizeof text, "%llu wave%s started but left no header",
-                 (unsigned long long)usage->headers_missing, usage->headers_missing == 1 ? "" : "s");
+        put(&end, limit, "%llu wave%s started but left no header", (unsigned long long)usage->headers_missing,
+            usage->headers_missing == 1 ? "" : "s");
+    if (capture->modules_late)
+        put(&end, limit, "%s%u module%s loaded since the capture began record%s from now on", end > text ? "; " : "",
+            capture->modules_late, capture->modules_late == 1 ? "" : "s", capture->modules_late == 1 ? "s" : "");
+    if (arming->problem[0])
+        put(&end, limit, "%sa module could not be armed and records nothing: %s", end > text ? "; " : "",
+            arming->problem);
     return strdup(text);
 }
 
@@ -267,31 +287,30 @@ static int complete(struct kt_snapshot *snapshot, const struct ktrace_capture *c
     return KTRACE_OK;
 }
 
-/* The snapshot of what is there. With the lock held; decoding follows without it. */
+/* The snapshot of what is there, with the state lock held; decoding follows without it. The device is idle, but for a
+ * peek. */
 static int take_snapshot(struct kt_snapshot **out, struct ktrace_capture *capture, int peek)
 {
-    int status = peek ? KTRACE_OK : capture->backend->ops->synchronize(capture->backend);
-    if (status < 0)
-        return status;
-    if (!peek)
+    int status = KTRACE_OK;
+    if (!peek) {
         take_anchor(capture);
-    struct kt_usage usage = {0};
+        status = arm_newcomers(capture);
+    }
+    struct kt_usage usage = {.rows = capture->buffer.layout.regions_per_partition}; /* all, when it cannot be asked */
     struct kt_snapshot *snapshot = NULL;
-    status = kt_collect(&snapshot, &usage, capture->backend, &capture->buffer, &capture->arming, peek);
+    if (status == KTRACE_OK)
+        status = kt_collect(&snapshot, &usage, capture->backend, &capture->buffer, &capture->arming, peek);
     if (status == KTRACE_OK)
         status = complete(snapshot, capture, &usage, peek);
     if (status == KTRACE_OK && !peek && overflowed(capture, &usage))
         status = fail_overflow(capture, &usage);
+    if (status == KTRACE_OK && !peek)
+        capture->modules_late = 0;
     if (!peek) { /* on failure, too, so that the next read is right; the first sentence stays */
         char sentence[1024];
         snprintf(sentence, sizeof sentence, "%s", ktrace_last_error());
-        int cleared = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
-        if (cleared == KTRACE_OK)
-            cleared = kt_arming_update(&capture->arming);
-        if (status < 0)
-            status = kt_fail(status, "%s", sentence);
-        else
-            status = cleared;
+        const int cleared = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
+        status = status < 0 ? kt_fail(status, "%s", sentence) : cleared;
     }
     if (status < 0) {
         kt_snapshot_destroy(snapshot);
@@ -312,8 +331,46 @@ static int check_open(const struct ktrace_capture *capture, const char *call)
     return KTRACE_OK;
 }
 
-static int begin_locked(struct ktrace_capture **out, struct kt_backend *backend,
-                        const struct ktrace_capture_options *options)
+void kt_capture_forget(void)
+{
+    open_capture = NULL;
+    kt_registry_listen(NULL);
+    __atomic_store_n(&active, 0, __ATOMIC_RELAXED);
+}
+
+/* With the operation lock held, so that the capture stays open while this waits; without the state lock. */
+static int wait_for_device(const struct ktrace_capture *capture, const char *call)
+{
+    kt_state_lock();
+    const int status = check_open(capture, call);
+    kt_state_unlock();
+    return status < 0 ? status : capture->backend->ops->synchronize(capture->backend);
+}
+
+static int check_none_open(void)
+{
+    kt_state_lock();
+    const int status =
+        open_capture == NULL
+            ? KTRACE_OK
+            : kt_fail(KTRACE_ERROR_STATE, "a capture (\"%s\") is open already: captures do not nest; end it first",
+                      open_capture->name);
+    kt_state_unlock();
+    return status;
+}
+
+/* Disarms and forgets it. KTRACE_OK, or why modules may still be armed. With the state lock held. */
+static int close_capture(struct ktrace_capture *capture)
+{
+    const int status = kt_arming_disarm(&capture->arming);
+    kt_capture_forget();
+    kt_registry_sweep();
+    return status;
+}
+
+/* With the operation lock held, none open. */
+static int open_on(struct ktrace_capture **out, struct kt_backend *backend,
+                   const struct ktrace_capture_options *options)
 {
     struct ktrace_capture *capture = calloc(1, sizeof *capture);
     if (capture == NULL) {
@@ -321,17 +378,27 @@ static int begin_locked(struct ktrace_capture **out, struct kt_backend *backend,
         return kt_fail_memory(sizeof *capture);
     }
     capture->backend = backend;
-    int status = set_up(capture, options);
+    int disarmed = KTRACE_OK;
+    int status = backend->ops->synchronize(backend);
+    kt_state_lock();
+    kt_registry_sweep();
+    if (status == KTRACE_OK)
+        status = set_up(capture, options);
     if (status < 0) {
-        kt_arming_disarm(&capture->arming);
-        free_capture(capture);
-        return status;
+        char sentence[1024];
+        snprintf(sentence, sizeof sentence, "%s", ktrace_last_error());
+        disarmed = kt_arming_disarm(&capture->arming);
+        kt_fail(status, "%s", sentence);
+    } else {
+        open_capture = capture;
+        __atomic_store_n(&active, 1, __ATOMIC_RELAXED);
+        kt_registry_listen(&capture->listener);
+        *out = capture;
     }
-    open_capture = capture;
-    __atomic_store_n(&active, 1, __ATOMIC_RELAXED);
-    kt_registry_listen(&capture->listener);
-    *out = capture;
-    return KTRACE_OK;
+    kt_state_unlock();
+    if (status < 0)
+        free_capture(capture, disarmed < 0);
+    return status;
 }
 
 static int begin(struct ktrace_capture **out, struct kt_backend *backend, const struct ktrace_capture_options *given)
@@ -339,17 +406,21 @@ static int begin(struct ktrace_capture **out, struct kt_backend *backend, const 
     struct ktrace_capture_options options;
     int status = out == NULL ? kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_begin: `out` is NULL")
                              : read_options(&options, given);
-    kt_registry_lock();
-    if (status == KTRACE_OK && open_capture)
-        status = kt_fail(KTRACE_ERROR_STATE, "a capture (\"%s\") is open already: captures do not nest; end it first",
-                         open_capture->name);
+    if (status == KTRACE_OK)
+        status = check_none_open(); /* before waiting for whoever reads it */
     if (status == KTRACE_OK && backend == NULL)
         status = kt_backend_open_cuda(&backend);
-    if (status == KTRACE_OK)
-        status = begin_locked(out, backend, &options);
-    else if (backend)
+    if (status == KTRACE_OK) {
+        kt_operation_lock();
+        status = check_none_open();
+        if (status == KTRACE_OK) {
+            status = open_on(out, backend, &options);
+            backend = NULL;
+        }
+        kt_operation_unlock();
+    }
+    if (status < 0 && backend)
         backend->ops->close(backend);
-    kt_registry_unlock();
     return status;
 }
 
@@ -366,67 +437,70 @@ int kt_capture_begin_on(struct ktrace_capture **out, struct kt_backend *backend,
 
 int ktrace_capture_clear(struct ktrace_capture *capture)
 {
-    kt_registry_lock();
-    int status = check_open(capture, "ktrace_capture_clear");
-    struct kt_usage usage = {0};
-    if (status == KTRACE_OK)
-        status = capture->backend->ops->synchronize(capture->backend);
-    if (status == KTRACE_OK)
+    kt_operation_lock();
+    int status = wait_for_device(capture, "ktrace_capture_clear");
+    if (status == KTRACE_OK) {
+        struct kt_usage usage = {0};
+        kt_state_lock();
         status = kt_buffer_usage(&usage, capture->backend, &capture->buffer, 0);
-    if (status == KTRACE_OK)
-        status = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
-    if (status == KTRACE_OK)
-        status = kt_arming_update(&capture->arming);
-    kt_registry_unlock();
+        if (status == KTRACE_OK)
+            status = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
+        if (status == KTRACE_OK)
+            status = kt_arming_update(&capture->arming);
+        kt_state_unlock();
+    }
+    kt_operation_unlock();
     return status;
-}
-
-static int take(struct ktrace_trace **out, struct ktrace_capture *capture, int peek, const char *call)
-{
-    if (out == NULL)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: `out` is NULL", call);
-    struct kt_snapshot *snapshot = NULL;
-    kt_registry_lock();
-    int status = check_open(capture, call);
-    if (status == KTRACE_OK)
-        status = take_snapshot(&snapshot, capture, peek);
-    kt_registry_unlock();
-    return status < 0 ? status : kt_trace_from_snapshot(out, snapshot);
 }
 
 int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *capture)
 {
-    return take(out, capture, 0, "ktrace_capture_read");
+    if (out == NULL)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_read: `out` is NULL");
+    struct kt_snapshot *snapshot = NULL;
+    kt_operation_lock();
+    int status = wait_for_device(capture, "ktrace_capture_read");
+    if (status == KTRACE_OK) {
+        kt_state_lock();
+        status = take_snapshot(&snapshot, capture, 0);
+        kt_state_unlock();
+    }
+    kt_operation_unlock();
+    return status < 0 ? status : kt_trace_from_snapshot(out, snapshot);
 }
 
 int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capture *capture)
 {
-    return take(out, capture, 1, "ktrace_capture_peek");
+    if (out == NULL)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_peek: `out` is NULL");
+    struct kt_snapshot *snapshot = NULL;
+    kt_state_lock();
+    int status = check_open(capture, "ktrace_capture_peek");
+    if (status == KTRACE_OK)
+        status = take_snapshot(&snapshot, capture, 1);
+    kt_state_unlock();
+    return status < 0 ? status : kt_trace_from_snapshot(out, snapshot);
 }
 
 int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture)
 {
     struct kt_snapshot *snapshot = NULL;
-    kt_registry_lock();
-    int status = check_open(capture, "ktrace_capture_end");
-    if (status < 0) {
-        kt_registry_unlock();
+    kt_operation_lock();
+    int status = wait_for_device(capture, "ktrace_capture_end");
+    if (status == KTRACE_ERROR_ARGUMENT || status == KTRACE_ERROR_STATE) { /* nothing was touched: try again later */
+        kt_operation_unlock();
         return status;
     }
-    if (out) {
+    kt_state_lock();
+    if (status == KTRACE_OK && out)
         status = take_snapshot(&snapshot, capture, 0);
-    } else {
-        status = capture->backend->ops->synchronize(capture->backend);
-    }
-    /* A kernel that still runs writes to the buffer: without a synchronization it is not freed under it. Freeing waits. */
-    const int disarmed = kt_arming_disarm(&capture->arming);
-    if (status == KTRACE_OK)
-        status = disarmed;
-    kt_registry_listen(NULL);
-    open_capture = NULL;
-    __atomic_store_n(&active, 0, __ATOMIC_RELAXED);
-    free_capture(capture);
-    kt_registry_unlock();
+    const int disarmed = close_capture(capture);
+    kt_state_unlock();
+    free_capture(capture, disarmed < 0);
+    kt_operation_unlock();
+    if (status == KTRACE_OK && disarmed < 0)
+        status = kt_fail(disarmed, "the capture ended, but modules may still record, so its buffer stays allocated: "
+                                   "they could not be disarmed");
     if (status < 0) {
         kt_snapshot_destroy(snapshot);
         return status;

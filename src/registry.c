@@ -1,28 +1,32 @@
 #include "registry.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "backend/cuda_modules.h"
 #include "error.h"
+#include "locks.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct kt_registry_entry *first;
-static struct kt_registry_listener *listening;
-
-void kt_registry_lock(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-void kt_registry_unlock(void)
-{
-    pthread_mutex_unlock(&lock);
-}
+static struct kt_registry_entry *first;        /* grows at its end, under the list lock */
+static struct kt_registry_listener *listening; /* under the state lock */
 
 struct kt_registry_entry *kt_registry_first(void)
 {
-    return first;
+    return __atomic_load_n(&first, __ATOMIC_ACQUIRE);
+}
+
+struct kt_registry_entry *kt_registry_next(const struct kt_registry_entry *entry)
+{
+    return __atomic_load_n(&entry->next, __ATOMIC_ACQUIRE);
+}
+
+int kt_registry_is_gone(const struct kt_registry_entry *entry)
+{
+    return __atomic_load_n(&entry->gone, __ATOMIC_ACQUIRE);
+}
+
+static void mark_gone(struct kt_registry_entry *entry)
+{
+    __atomic_store_n(&entry->gone, 1, __ATOMIC_RELEASE);
 }
 
 void kt_registry_listen(struct kt_registry_listener *listener)
@@ -30,54 +34,73 @@ void kt_registry_listen(struct kt_registry_listener *listener)
     listening = listener;
 }
 
-static int add(struct ktrace_registration *registration, void *driver_module)
+void kt_registry_sweep(void)
+{
+    kt_list_lock();
+    struct kt_registry_entry **link = &first;
+    while (*link) {
+        struct kt_registry_entry *entry = *link;
+        if (kt_registry_is_gone(entry)) {
+            *link = entry->next;
+            free(entry);
+        } else {
+            link = &entry->next;
+        }
+    }
+    kt_list_unlock();
+}
+
+/* With the list lock held. */
+static struct kt_registry_entry *find(const struct ktrace_registration *registration, const void *driver_module)
+{
+    struct kt_registry_entry *entry = first;
+    while (entry &&
+           (kt_registry_is_gone(entry) || entry->registration != registration || entry->driver_module != driver_module))
+        entry = entry->next;
+    return entry;
+}
+
+/* Adds it at the end: modules are numbered in the order in which they came. `*out` is what was there before, or new. */
+static int add(struct kt_registry_entry **out, struct ktrace_registration *registration, void *driver_module)
 {
     struct kt_registry_entry *entry = calloc(1, sizeof *entry);
     if (entry == NULL)
         return kt_fail_memory(sizeof *entry);
     entry->registration = registration;
     entry->driver_module = driver_module;
-    /* At the end: modules are numbered in the order in which they came. */
-    struct kt_registry_entry **link = &first;
-    while (*link)
-        link = &(*link)->next;
-    *link = entry;
-    return KTRACE_OK;
-}
-
-static struct kt_registry_entry **find(const struct ktrace_registration *registration, const void *driver_module)
-{
-    struct kt_registry_entry **link = &first;
-    while (*link && ((*link)->registration != registration || (*link)->driver_module != driver_module))
-        link = &(*link)->next;
-    return link;
-}
-
-static void unlink_entry(struct kt_registry_entry **link, int unloaded)
-{
-    struct kt_registry_entry *entry = *link;
-    if (listening)
-        listening->removed(listening, entry, unloaded);
-    *link = entry->next;
+    kt_list_lock();
+    *out = find(registration, driver_module);
+    if (*out == NULL) {
+        struct kt_registry_entry **link = &first;
+        while (*link)
+            link = &(*link)->next;
+        __atomic_store_n(link, entry, __ATOMIC_RELEASE);
+        *out = entry;
+    }
+    kt_list_unlock();
+    if (*out == entry)
+        return KTRACE_OK;
     free(entry);
+    return kt_fail(KTRACE_ERROR_STATE, "the module %p is attached already: detach it before unloading it",
+                   driver_module);
 }
 
 /* From static constructors: the runtime may not know the object yet, so it is armed at the next begin, clear or read. */
 void ktrace_register(struct ktrace_registration *registration)
 {
-    kt_registry_lock();
-    if (registration && registration->struct_size >= sizeof *registration && *find(registration, NULL) == NULL)
-        add(registration, NULL);
-    kt_registry_unlock();
+    struct kt_registry_entry *entry;
+    if (registration && registration->struct_size >= sizeof *registration)
+        add(&entry, registration, NULL);
 }
 
+/* From static destructors, which must not wait: an open capture finds the mark. */
 void ktrace_unregister(struct ktrace_registration *registration)
 {
-    kt_registry_lock();
-    struct kt_registry_entry **link = find(registration, NULL);
-    if (*link)
-        unlink_entry(link, 1);
-    kt_registry_unlock();
+    kt_list_lock();
+    struct kt_registry_entry *entry = find(registration, NULL);
+    if (entry)
+        mark_gone(entry);
+    kt_list_unlock();
 }
 
 int ktrace_attach_cuda_module(void *module)
@@ -87,33 +110,34 @@ int ktrace_attach_cuda_module(void *module)
     int status = kt_cuda_module_check(module);
     if (status < 0)
         return status;
-    kt_registry_lock();
-    struct kt_registry_entry **link = find(NULL, module);
-    if (*link) {
-        status =
-            kt_fail(KTRACE_ERROR_STATE, "the module %p is attached already: detach it before unloading it", module);
-    } else {
-        status = add(NULL, module);
-        link = find(NULL, module);
-        if (status == KTRACE_OK && listening) {
-            status = listening->added(listening, *link);
-            if (status < 0)
-                unlink_entry(link, 0);
-        }
+    struct kt_registry_entry *entry;
+    kt_state_lock();
+    status = add(&entry, NULL, module);
+    if (status == KTRACE_OK && listening) {
+        status = listening->attached(listening, entry);
+        if (status < 0)
+            mark_gone(entry);
     }
-    kt_registry_unlock();
+    kt_state_unlock();
     return status;
 }
 
 int ktrace_detach_cuda_module(void *module)
 {
     int status = KTRACE_OK;
-    kt_registry_lock();
-    struct kt_registry_entry **link = find(NULL, module);
-    if (module == NULL || *link == NULL)
+    kt_state_lock();
+    kt_list_lock();
+    struct kt_registry_entry *entry = module ? find(NULL, module) : NULL;
+    kt_list_unlock();
+    if (entry == NULL) {
         status = kt_fail(KTRACE_ERROR_NOT_FOUND, "the module %p is not attached", module);
-    else
-        unlink_entry(link, 0);
-    kt_registry_unlock();
+    } else {
+        if (listening)
+            listening->detached(listening, entry);
+        mark_gone(entry);
+        if (listening == NULL)
+            kt_registry_sweep();
+    }
+    kt_state_unlock();
     return status;
 }

@@ -1,4 +1,4 @@
-/* registry.h - the modules that this process knows of, and the lock that guards captures and modules together. */
+/* registry.h - the modules that this process knows of. locks.h says who takes which lock. */
 #ifndef KT_REGISTRY_H
 #define KT_REGISTRY_H
 
@@ -9,21 +9,21 @@ struct kt_registry_entry {
     struct kt_registry_entry *next;
     struct ktrace_registration *registration;
     void *driver_module;
+    int gone; /* atomic; not 0: unloaded, its device memory is not touched again */
 };
 
-/* One lock for the registry and the open capture: recording sides never take it. */
-void kt_registry_lock(void);
-void kt_registry_unlock(void);
-
-/* With the lock held. */
+/* With the state lock held, under which an entry once seen stays valid: unloading only marks it. */
 struct kt_registry_entry *kt_registry_first(void);
+struct kt_registry_entry *kt_registry_next(const struct kt_registry_entry *entry);
+int kt_registry_is_gone(const struct kt_registry_entry *entry);
+/* Frees the entries that are gone. With the state lock held and no capture open. */
+void kt_registry_sweep(void);
 
-/* Set by the open capture, so that it hears of modules that come and go; NULL when there is none. Both are called with the
- * lock held. `added` may fail: then the module is not added. */
+/* Set by the open capture, so that it hears of modules that are attached and detached; NULL when there is none. All with the
+ * state lock held. `attached` may fail: then the module is not attached. */
 struct kt_registry_listener {
-    int (*added)(struct kt_registry_listener *listener, struct kt_registry_entry *entry);
-    /* `unloaded`: its device memory can no longer be written. */
-    void (*removed)(struct kt_registry_listener *listener, struct kt_registry_entry *entry, int unloaded);
+    int (*attached)(struct kt_registry_listener *listener, struct kt_registry_entry *entry);
+    void (*detached)(struct kt_registry_listener *listener, struct kt_registry_entry *entry);
 };
 void kt_registry_listen(struct kt_registry_listener *listener);
 

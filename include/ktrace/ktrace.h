@@ -85,10 +85,17 @@ struct ktrace_capture_options {
         {0, 0, 0}, {0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu}, 0, 0xFFFFFFFFu, 1, 0xFFFFFFFFu, 0xFFFFFFFFu, 0 \
     }
 
-/* Arm every known module on the current CUDA device: kernels launched from now on record. Allocates the buffer and waits
- * for the device. `options` may be NULL. One capture at a time (KTRACE_ERROR_STATE). The capture is the caller's until
+/* Arm every known module on the current CUDA device, the one device that the capture records: kernels launched on it from
+ * now on record. Allocates the buffer and waits for the device. `options` may be NULL. One capture at a time (KTRACE_ERROR_STATE). The capture is the caller's until
  * ktrace_capture_end or ktrace_capture_destroy. */
 KTRACE_API int ktrace_capture_begin(struct ktrace_capture **out, const struct ktrace_capture_options *options);
+/* Any thread may call these. Begin, clear, read and end wait for the device and for each other; peek waits for neither.
+ *
+ * Launch no annotated kernel from another thread while clear or read runs: a wave that starts between the wait and the
+ * clearing is lost, or shares its memory with a later one. Nor unload an annotated library meanwhile.
+ * While a stream is captured into a graph each of the four returns KTRACE_ERROR_STATE and changes nothing. After a fork
+ * the capture is the parent's. */
+
 /* Wait for the device, then forget what was recorded. Modules loaded since begin are armed too, as in read. */
 KTRACE_API int ktrace_capture_clear(struct ktrace_capture *capture);
 /* Wait for the device and take what was recorded since begin, clear or the last read. The trace is the caller's; it
@@ -98,9 +105,10 @@ KTRACE_API int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capt
 /* Copy what is there without waiting: kernels may be running or hung. Waves that are still inside are `unfinished`, the
  * ranges they are in are `unclosed`. Nothing is cleared, and a full buffer or a wrapped ring is no error here. */
 KTRACE_API int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capture *capture);
-/* Read, then disarm and free. The capture is gone whatever is returned. `out` may be NULL: the records are dropped. */
+/* Read, then disarm and free. `out` may be NULL: the records are dropped. The capture is gone whatever is returned, except
+ * for KTRACE_ERROR_STATE while a graph is captured: then it is still open. */
 KTRACE_API int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture);
-/* End without reading. NULL is allowed. */
+/* End without reading, under the same condition. NULL is allowed. */
 KTRACE_API void ktrace_capture_destroy(struct ktrace_capture *capture);
 /* 1 while a capture is open in this process: what a host asks to choose between two instances of a kernel. */
 KTRACE_API int ktrace_active(void);
@@ -112,7 +120,8 @@ KTRACE_API int ktrace_active(void);
  * program or a shared library make themselves known. KTRACE_ERROR_NOT_FOUND: it has no annotated kernel, or was compiled
  * without KTRACE_ENABLE. */
 KTRACE_API int ktrace_attach_cuda_module(void *module);
-/* Before cuModuleUnload. What the module recorded can still be read. */
+/* Before cuModuleUnload. What the module recorded can still be read, but for one compiled with KTRACE_SITES_IN_GLOBAL: its
+ * descriptors go with it, so read first. */
 KTRACE_API int ktrace_detach_cuda_module(void *module);
 
 /* What device.h's static constructor hands over for each translation unit compiled by nvcc. Not for direct use. */

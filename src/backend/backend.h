@@ -1,8 +1,8 @@
 /* backend.h - what libktrace needs of a device runtime.
  *
  * A backend is opened on the calling thread's current device and belongs to one capture. Addresses are device addresses.
- * Calls come from one thread at a time, not always the same: each enters the device's context for its own duration. All
- * return 0 or a negative status with the error set.
+ * Calls come from one thread at a time, not always the same, but for `synchronize`, beside which any other may run: each
+ * enters the device's context for its own duration. All return 0 or a negative status with the error set.
  */
 #ifndef KT_BACKEND_H
 #define KT_BACKEND_H
@@ -38,6 +38,9 @@ struct kt_backend_ops {
     int (*range_of)(uint64_t *base, uint64_t *bytes, struct kt_backend *backend, uint64_t address);
     /* The control block of a module loaded through the driver. */
     int (*module_control)(uint64_t *address, struct kt_backend *backend, void *module);
+    /* The same of an object that was linked: by the CUDA runtime that it was linked with. */
+    int (*registered_control)(uint64_t *address, struct kt_backend *backend,
+                              const struct ktrace_registration *registration);
     int (*host_anchor)(struct kt_host_anchor *out, struct kt_backend *backend);
 };
 

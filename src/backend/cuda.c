@@ -252,8 +252,9 @@ static int cuda_synchronize(struct kt_backend *backend)
     struct cuda_backend *cuda = of(backend);
     if (enter(cuda) < 0)
         return KTRACE_ERROR_DEVICE;
-    /* Asking about the legacy stream fails while a blocking stream of this context is captured, and harms nothing;
-     * a synchronization would spoil the graph. */
+    /* Asking about the legacy stream fails while a blocking stream of this context is captured, and harms nothing; a
+     * synchronization would spoil the graph. There is no such question for streams that do not block: while one of those
+     * is captured the synchronization itself fails, and the graph may be spoilt. */
     int capturing = 0;
     kt_cu_result result = cuda->api->stream_is_capturing(NULL, &capturing);
     if (result == KT_CU_SUCCESS)
@@ -302,6 +303,24 @@ static int cuda_module_control(uint64_t *address, struct kt_backend *backend, vo
     return status;
 }
 
+static int cuda_registered_control(uint64_t *address, struct kt_backend *backend,
+                                   const struct ktrace_registration *registration)
+{
+    struct cuda_backend *cuda = of(backend);
+    if (enter(cuda) < 0)
+        return KTRACE_ERROR_DEVICE;
+    void *symbol = NULL;
+    const int error = registration->symbol_address(&symbol, registration->symbol);
+    leave(cuda, KT_CU_SUCCESS, "");
+    if (error != 0)
+        return kt_fail(KTRACE_ERROR_DEVICE,
+                       "%s: the CUDA runtime cannot load this object's kernels on the capture's device (error %d); was "
+                       "it compiled for this architecture?",
+                       registration->file, error);
+    *address = (uint64_t)(uintptr_t)symbol;
+    return KTRACE_OK;
+}
+
 int kt_cuda_module_check(void *module)
 {
     const struct kt_cuda_api *api;
@@ -342,9 +361,21 @@ static int cuda_host_anchor(struct kt_host_anchor *out, struct kt_backend *backe
     return KTRACE_OK;
 }
 
-static const struct kt_backend_ops cuda_ops = {"cuda",           cuda_close,    cuda_facts,          cuda_allocate,
-                                               cuda_release,     cuda_clear,    cuda_to_device,      cuda_to_host,
-                                               cuda_synchronize, cuda_range_of, cuda_module_control, cuda_host_anchor};
+static const struct kt_backend_ops cuda_ops = {
+    .name = "cuda",
+    .close = cuda_close,
+    .facts = cuda_facts,
+    .allocate = cuda_allocate,
+    .release = cuda_release,
+    .clear = cuda_clear,
+    .to_device = cuda_to_device,
+    .to_host = cuda_to_host,
+    .synchronize = cuda_synchronize,
+    .range_of = cuda_range_of,
+    .module_control = cuda_module_control,
+    .registered_control = cuda_registered_control,
+    .host_anchor = cuda_host_anchor,
+};
 
 /* The calling thread's context, or device 0's primary one, which is what the runtime would use. */
 static int find_context(struct cuda_backend *cuda)

@@ -81,7 +81,11 @@ static int fake_clear(struct kt_backend *backend, uint64_t address, uint64_t byt
 
 static int fake_to_device(struct kt_backend *backend, uint64_t address, const void *data, uint64_t bytes)
 {
-    of(backend)->writes++;
+    struct fake_device *device = of(backend);
+    if (device->fail_writes)
+        return kt_fail(KTRACE_ERROR_DEVICE, "writing failed: the test wants it so");
+    device->writes++;
+    device->last_write = bytes;
     memcpy((void *)(uintptr_t)address, data, bytes);
     return KTRACE_OK;
 }
@@ -99,8 +103,10 @@ static int fake_to_host(struct kt_backend *backend, void *data, uint64_t address
 
 static int fake_synchronize(struct kt_backend *backend)
 {
-    return of(backend)->building_graph ? kt_fail(KTRACE_ERROR_STATE, "a stream is being captured into a graph")
-                                       : KTRACE_OK;
+    struct fake_device *device = of(backend);
+    while (__atomic_load_n(&device->hang, __ATOMIC_ACQUIRE))
+        __atomic_store_n(&device->waiting, 1, __ATOMIC_RELEASE);
+    return device->building_graph ? kt_fail(KTRACE_ERROR_STATE, "a stream is being captured into a graph") : KTRACE_OK;
 }
 
 static int fake_range_of(uint64_t *base, uint64_t *bytes, struct kt_backend *backend, uint64_t address)
@@ -122,6 +128,16 @@ static int fake_module_control(uint64_t *address, struct kt_backend *backend, vo
     return KTRACE_OK;
 }
 
+static int fake_registered_control(uint64_t *address, struct kt_backend *backend,
+                                   const struct ktrace_registration *registration)
+{
+    (void)backend;
+    void *symbol = NULL;
+    const int error = registration->symbol_address(&symbol, registration->symbol);
+    *address = (uint64_t)(uintptr_t)symbol;
+    return error ? kt_fail(KTRACE_ERROR_DEVICE, "%s: error %d", registration->file, error) : KTRACE_OK;
+}
+
 static int fake_host_anchor(struct kt_host_anchor *out, struct kt_backend *backend)
 {
     (void)backend;
@@ -141,6 +157,7 @@ static const struct kt_backend_ops fake_ops = {
     .synchronize = fake_synchronize,
     .range_of = fake_range_of,
     .module_control = fake_module_control,
+    .registered_control = fake_registered_control,
     .host_anchor = fake_host_anchor,
 };
 

@@ -11,6 +11,10 @@ struct fake_device {
     int allocations;        /* device allocations that are live */
     int fail_allocation;    /* n: the n-th next allocation fails; 0: none */
     int building_graph;     /* not 0: synchronize answers KTRACE_ERROR_STATE */
+    int fail_writes;        /* not 0: to_device fails */
+    int hang;               /* atomic; not 0: synchronize waits until it is 0 */
+    int waiting;            /* atomic; synchronize waits so */
+    uint64_t last_write;    /* bytes of the latest to_device */
     uint64_t bytes_to_host; /* copied so far */
     uint64_t writes;        /* to_device calls so far */
 };

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../fuzz/hostile_memory.h"
 #include "capture.h"
 #include "fake_device.h"
 
@@ -201,6 +202,27 @@ static void test_full_rings_did_not_wrap(void **state)
     }
 }
 
+/* ---- Hostile memory ---------------------------------------------------------------------------------------------- */
+
+/* Random stores; sanitizers judge. Some captures come out whole, some are refused. */
+static void test_hostile_memory(void **state)
+{
+    (void)state;
+    uint64_t random = 88172645463325252;
+    int traces = 0, runs = 3000;
+    for (int run = 0; run < runs; run++) {
+        uint8_t data[400];
+        for (size_t i = 0; i < sizeof data; i++) {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            data[i] = (uint8_t)(random >> 32);
+        }
+        traces += hostile_memory(data, 2 + (size_t)(random >> 40) % (sizeof data - 2));
+    }
+    assert_true(traces > runs / 10 && traces < runs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +231,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrapped_count_is_an_overflow, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrapped_count_keeps_the_last, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_full_rings_did_not_wrap, set_up, tear_down),
+        cmocka_unit_test(test_hostile_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
