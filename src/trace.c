@@ -144,18 +144,27 @@ static void say_count(struct sentence *sentence, uint64_t count, const char *one
 #define RESIDUAL_TICKS 4
 #define UNANCHORED_NS 1e7
 
+/* Digits behind the point that three in all leave. */
+static int digits_of(double value)
+{
+    return value < 10 ? 2 : value < 100 ? 1 : 0;
+}
+
 static void say_clocks(struct sentence *sentence, const struct ktrace_trace *trace)
 {
-    uint32_t tick_ns = trace->snapshot->wall_tick_ns ? trace->snapshot->wall_tick_ns : 32;
+    const uint32_t tick_ns = trace->snapshot->wall_tick_ns ? trace->snapshot->wall_tick_ns : 32;
+    const double residual_us = trace->clock_residual_ns / 1e3, uncertainty_us = trace->clock_uncertainty_ns / 1e3;
+    const double unanchored_ms = trace->clock_unanchored_ns / 1e6;
     if (trace->clock_residual_ns > RESIDUAL_TICKS * (double)tick_ns)
-        say(sentence, "readings of the wall clock contradict each other by up to %.3g us",
-            trace->clock_residual_ns / 1000);
+        say(sentence, "readings of the wall clock contradict each other by up to %.*f us", digits_of(residual_us),
+            residual_us);
     if (trace->clock_unanchored_ns > UNANCHORED_NS)
         say(sentence,
-            "%swaves ran for up to %.3g ms between two readings of the wall clock, which are taken where waves begin "
+            "%swaves ran for up to %.*f ms between two readings of the wall clock, which are taken where waves begin "
             "and "
-            "end: instants in between may be off by up to %.3g us",
-            sentence->length ? "; " : "", trace->clock_unanchored_ns / 1e6, trace->clock_uncertainty_ns / 1000);
+            "end: instants in between may be off by up to %.*f us",
+            sentence->length ? "; " : "", digits_of(unanchored_ms), unanchored_ms, digits_of(uncertainty_us),
+            uncertainty_us);
 }
 
 static int make_warning(struct ktrace_trace *trace)

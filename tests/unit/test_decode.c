@@ -934,6 +934,10 @@ static void uncertain_clocks_are_told(void **state)
     assert_non_null(strstr(ktrace_trace_warning(trace), "may be off by up to 24.9 us"));
     ktrace_trace_destroy(trace);
 
+    trace = long_wave(UINT64_C(8000000000), 0); /* and no 4e+03 */
+    assert_non_null(strstr(ktrace_trace_warning(trace), "waves ran for up to 4000 ms between two readings"));
+    ktrace_trace_destroy(trace);
+
     trace = long_wave(20000, 100);
     assert_string_equal(ktrace_trace_warning(trace), "");
     ktrace_trace_destroy(trace);
