@@ -63,6 +63,24 @@ def stores_follow_their_clock(_, code):
     return None
 
 
+@rule
+def sites_are_immediates(_, code):
+    """The word that names an event's site takes one register, the count or the token: no register holds the site."""
+    for place, read in enumerate(code):
+        if not read.opcode.startswith("CS2R.32") or "SR_CLOCKLO" not in read.operands:
+            continue
+        clock = read.operands.split(",")[0].strip()
+        word, writer = f"R{int(clock[1:]) + 1}", None
+        for later in code[place + 1 :]:
+            if later.opcode.startswith("STG.E.64") and re.search(rf"\b{clock}(\.reuse)?$", later.operands):
+                break
+            if later.operands.split(",")[0].strip() == word:
+                writer = later
+        if writer and len(re.findall(r"\bU?R\d+", writer.operands.split(",", 1)[1])) > 1:
+            return f"{writer.text} takes the site from a register, for the clock read at {read.address:#x}"
+    return None
+
+
 def pair_cases(nvcc, nvdisasm, source, arch, work):
     cubin = os.path.join(work, f"pairs.{arch}.cubin")
     functions = {}

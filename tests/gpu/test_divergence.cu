@@ -750,14 +750,17 @@ static void check_both_pop(int depth)
     CHECK_EQUAL(wave.events.size(), depth == 2 ? 10 : 8);
     const auto inner = test::ranges_of(wave, "inner");
     REQUIRE(inner.size() == 1, "%zu ranges", inner.size());
-    /* The range is over when the later of the two sides popped it. */
+    /* The range is over when the later of the two sides popped it. Which goes first is the compiler's choice: where it is
+     * lane 0's and a range around is still open, the record reads as if the others left that one (the limit of rule (c) in
+     * src/pair.c). */
     const size_t after = test::only_event(wave, KTRACE_KIND_MARK, "after");
-    size_t last_pop = 0;
+    std::vector<size_t> pops;
     for (size_t i = 0; i < wave.events.size() && i < after; i++)
         if (wave.events[i].kind == KTRACE_KIND_POP)
-            last_pop = i;
+            pops.push_back(i);
+    REQUIRE(pops.size() == 2, "%zu pops", pops.size());
     CHECK_EQUAL(inner[0].first, depth - 1);
-    CHECK_EQUAL(inner[0].second, last_pop);
+    CHECK_EQUAL(inner[0].second, depth == 2 && wave.events[pops[0]].lane == 0 ? pops[0] : pops[1]);
     if (depth == 2) {
         const auto outer = test::ranges_of(wave, "outer");
         REQUIRE(outer.size() == 1, "%zu ranges", outer.size());

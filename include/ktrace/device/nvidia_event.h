@@ -24,15 +24,17 @@ struct site_image {
 };
 static_assert(sizeof(site_image) == sizeof(struct ktrace_site), "the image is what the host reads");
 
-/* In assembly, as the built-in is a call in debug builds. */
+/* The built-in is an immediate in the machine code. In debug builds it is a call, and calls let lanes run apart. */
 KTRACE_DEVICE_INLINE ktrace_u32 constant_offset(const void *generic)
 {
-#if defined(__CUDA_ARCH__)
+#if !defined(__CUDA_ARCH__)
+    return (ktrace_u32)(ktrace_u64)generic;
+#elif defined(__CUDACC_DEBUG__)
     unsigned long long offset;
     asm("cvta.to.const.u64 %0, %1;" : "=l"(offset) : "l"(generic));
     return (ktrace_u32)offset;
 #else
-    return (ktrace_u32)(ktrace_u64)generic;
+    return (ktrace_u32)__cvta_generic_to_constant(generic);
 #endif
 }
 
