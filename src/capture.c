@@ -186,43 +186,59 @@ __attribute__((format(printf, 3, 4))) static void put(char **end, const char *li
         *end += length < limit - *end ? length : limit - *end - 1;
 }
 
+/* What one kind of ring would have had to hold. Counts wrap, so that a very large one is a lower bound. */
+struct ring_need {
+    const char *who, *option;
+    uint32_t slots; /* it had */
+    uint64_t most;  /* were recorded */
+};
+
+/* 0 when no option can hold that many. */
+static int put_ring(char **end, const char *limit, const struct ring_need *need)
+{
+    put(end, limit, "%s recorded %s%llu slots in a ring of %u; ", need->who,
+        need->most > KT_MAX_RING_SLOTS ? "at least " : "", (unsigned long long)need->most, need->slots);
+    return need->most <= KT_MAX_RING_SLOTS;
+}
+
 /* Names the options under which what was recorded would have fitted. */
 static int fail_overflow(const struct ktrace_capture *capture, const struct kt_usage *usage)
 {
     const struct kt_layout *layout = &capture->buffer.layout;
-    char text[640] = "";
-    char *end = text, *const limit = text + sizeof text;
-    uint32_t main_slots = layout->main_ring_slots, lane_slots = layout->lane_ring_slots;
+    const struct ring_need needs[2] = {
+        {"a wave", "events_per_wave", layout->main_ring_slots, usage->most_main_slots},
+        {"a lane other than 0", "events_per_lane", layout->lane_ring_slots, usage->most_lane_slots}};
     const uint64_t waves = usage->waves_recorded + usage->waves_dropped;
+    char text[640] = "", options[160] = "";
+    char *end = text, *const limit = text + sizeof text;
+    char *option = options, *const option_limit = options + sizeof options;
+    uint32_t slots[2];
+    int possible = 1;
 
     if (usage->waves_dropped)
         put(&end, limit, "%llu of %llu waves found no room; ", (unsigned long long)usage->waves_dropped,
             (unsigned long long)waves);
-    if (usage->most_main_slots > main_slots && !capture->keep_last) {
-        put(&end, limit, "a wave recorded %llu slots in a ring of %u; ", (unsigned long long)usage->most_main_slots,
-            main_slots);
-        main_slots = (uint32_t)usage->most_main_slots;
+    for (int i = 0; i < 2; i++) {
+        slots[i] = needs[i].slots;
+        if (needs[i].most <= needs[i].slots || capture->keep_last)
+            continue;
+        possible &= put_ring(&end, limit, &needs[i]);
+        slots[i] = (uint32_t)needs[i].most;
+        put(&option, option_limit, "%s%s >= %u", option > options ? ", " : "", needs[i].option, slots[i]);
     }
-    if (usage->most_lane_slots > lane_slots && !capture->keep_last) {
-        put(&end, limit, "a lane other than 0 recorded %llu slots in a ring of %u; ",
-            (unsigned long long)usage->most_lane_slots, lane_slots);
-        lane_slots = (uint32_t)usage->most_lane_slots;
-    }
-    put(&end, limit, "to hold everything, begin with");
-    const char *separator = " ";
-    if (main_slots != layout->main_ring_slots) {
-        put(&end, limit, "%sevents_per_wave >= %u", separator, main_slots);
-        separator = ", ";
-    }
-    if (lane_slots != layout->lane_ring_slots) {
-        put(&end, limit, "%sevents_per_lane >= %u", separator, lane_slots);
-        separator = ", ";
-    }
-    const uint64_t bytes = kt_layout_bytes_for(waves, main_slots, lane_slots);
+    const uint64_t bytes = possible ? kt_layout_bytes_for(waves, slots[0], slots[1]) : 0;
     if (bytes > layout->buffer_bytes)
-        put(&end, limit, "%sbuffer_bytes >= %llu", separator, (unsigned long long)bytes);
-    put(&end, limit, " (or record fewer waves with a filter, or read more often); nothing of this read is kept");
-    return kt_fail(KTRACE_ERROR_OVERFLOW, "the capture overflowed: %s", text);
+        put(&option, option_limit, "%sbuffer_bytes >= %llu", option > options ? ", " : "", (unsigned long long)bytes);
+    if (bytes)
+        put(&end, limit, "to hold everything, begin with %s (or record fewer waves with a filter, or read more often)",
+            options);
+    else
+        put(&end, limit,
+            "no ring holds more than %u slots and no buffer all of this: record fewer events or waves, read more "
+            "often, "
+            "or begin with keep_last to keep the newest",
+            KT_MAX_RING_SLOTS);
+    return kt_fail(KTRACE_ERROR_OVERFLOW, "the capture overflowed: %s; nothing of this read is kept", text);
 }
 
 /* Why there is nothing, or not all. NULL when memory ran out. */

@@ -158,7 +158,9 @@ struct ktrace_trace_info {
     uint64_t slots_corrupt;    /* slots that no site of the module explains */
     uint64_t clocks_ambiguous; /* waves with a gap over 2^32 ticks that the anchors could not resolve */
     double clock_hz;           /* fitted */
-    double clock_residual_ns;  /* largest distance of an anchor from the fit */
+    double
+        clock_residual_ns; /* largest distance of an anchor from the fit: says nothing of the time between anchors, which
+                                  are taken where waves start and end; ktrace_trace_warning speaks of waves too long for that */
 };
 
 struct ktrace_launch_info {

@@ -150,6 +150,9 @@ static void test_wrapped_count_is_an_overflow(void **state)
                 begin_wrapped(&wave, f, lane, 16, extra, payloads);
                 struct ktrace_trace *trace;
                 assert_int_equal(ktrace_capture_end(&trace, capture), KTRACE_ERROR_OVERFLOW);
+                assert_non_null(strstr(ktrace_last_error(), "recorded at least "));
+                assert_non_null(strstr(ktrace_last_error(), "no ring holds more than 134217728 slots"));
+                assert_null(strstr(ktrace_last_error(), "begin with events_per"));
             }
 }
 
