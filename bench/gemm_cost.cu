@@ -59,7 +59,7 @@ double recorded_batch_ms(gemm_problem &problem, gemm_trace trace)
         fail("end: %s", ktrace_last_error());
     struct ktrace_trace_info info;
     info.struct_size = sizeof info;
-    ktrace_trace_info(&info, snapshot);
+    ktrace_trace_get_info(&info, snapshot);
     const uint64_t waves = (uint64_t)(launches + 1) * (problem.m / 128) * (problem.n / 128) * 4;
     if (info.waves != waves)
         fail("%llu waves recorded of %llu", (unsigned long long)info.waves, (unsigned long long)waves);

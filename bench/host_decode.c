@@ -372,7 +372,7 @@ static double cpu_ns(void)
 static void check_trace(const struct ktrace_trace *trace, const struct facts *facts)
 {
     struct ktrace_trace_info info = {.struct_size = sizeof info};
-    check(ktrace_trace_info(&info, trace), "info");
+    check(ktrace_trace_get_info(&info, trace), "info");
     if (info.events != facts->events || info.waves != facts->waves || info.launches != LAUNCHES)
         fail("%" PRIu64 " events, %" PRIu64 " waves, %" PRIu64 " launches instead of %" PRIu64 ", %" PRIu64 ", %d",
              info.events, info.waves, info.launches, facts->events, facts->waves, LAUNCHES);

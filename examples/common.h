@@ -116,7 +116,7 @@ static inline struct ktrace_trace *capture_end(struct ktrace_capture *capture)
     memset(&info, 0, sizeof info);
     info.struct_size = sizeof info;
     check_ktrace(ktrace_capture_end(&trace, capture));
-    check_ktrace(ktrace_trace_info(&info, trace));
+    check_ktrace(ktrace_trace_get_info(&info, trace));
     if (*ktrace_trace_warning(trace))
         fail("%s", ktrace_trace_warning(trace));
     if (info.waves_unfinished || info.ranges_unclosed || info.ends_unmatched || info.slots_corrupt)

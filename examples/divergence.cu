@@ -181,7 +181,7 @@ static void check_trace(const struct ktrace_trace *trace, const std::vector<int>
 {
     struct ktrace_trace_info info = {};
     info.struct_size = sizeof info;
-    check_ktrace(ktrace_trace_info(&info, trace));
+    check_ktrace(ktrace_trace_get_info(&info, trace));
     if (info.waves != waves)
         fail("the trace has %llu waves of %llu", (unsigned long long)info.waves, (unsigned long long)waves);
     for (uint64_t i = 0; i < info.waves; i++) {

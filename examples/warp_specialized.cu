@@ -177,7 +177,7 @@ static void check_trace(const struct ktrace_trace *trace, uint32_t launch, int p
     const int tiles = rounds * stages;
     struct ktrace_trace_info info = {};
     info.struct_size = sizeof info;
-    check_ktrace(ktrace_trace_info(&info, trace));
+    check_ktrace(ktrace_trace_get_info(&info, trace));
     for (uint64_t i = 0; i < info.waves; i++) {
         struct ktrace_wave_info wave = {};
         wave.struct_size = sizeof wave;

@@ -138,7 +138,7 @@ static void append_phase(struct json *json, const struct ktrace_phase_info *phas
 static int append_all(struct json *json, const struct ktrace_trace *trace)
 {
     struct ktrace_trace_info info = {.struct_size = sizeof info};
-    int status = ktrace_trace_info(&info, trace);
+    int status = ktrace_trace_get_info(&info, trace);
     open(json, '{');
     key(json, "info");
     open(json, '{');

@@ -279,7 +279,7 @@ int ktrace_trace_summary_text(char **out, const struct ktrace_trace *trace)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_summary_text: an argument is NULL");
     struct kt_string text = KT_STRING_INIT;
     struct ktrace_trace_info info = {.struct_size = sizeof info};
-    int status = ktrace_trace_info(&info, trace);
+    int status = ktrace_trace_get_info(&info, trace);
     if (status == 0)
         append_head(&text, trace, &info);
     for (uint32_t kernel = 0; status == 0 && kernel < trace->kernel_count; kernel++)

@@ -268,7 +268,7 @@ static int no_argument(const char *function)
     return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: an argument is NULL", function);
 }
 
-int ktrace_trace_info(struct ktrace_trace_info *out, const struct ktrace_trace *trace)
+int ktrace_trace_get_info(struct ktrace_trace_info *out, const struct ktrace_trace *trace)
 {
     if (!out || !trace)
         return no_argument("ktrace_trace_info");

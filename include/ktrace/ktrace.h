@@ -217,7 +217,7 @@ struct ktrace_event_info {
 
 KTRACE_API void ktrace_trace_destroy(struct ktrace_trace *trace); /* NULL is allowed */
 /* Set `struct_size` of `*out` before each of these. Out of range: KTRACE_ERROR_NOT_FOUND. */
-KTRACE_API int ktrace_trace_info(struct ktrace_trace_info *out, const struct ktrace_trace *trace);
+KTRACE_API int ktrace_trace_get_info(struct ktrace_trace_info *out, const struct ktrace_trace *trace);
 KTRACE_API int ktrace_trace_launch(struct ktrace_launch_info *out, const struct ktrace_trace *trace, uint64_t index);
 KTRACE_API int ktrace_trace_phase(struct ktrace_phase_info *out, const struct ktrace_trace *trace, uint64_t index);
 KTRACE_API int ktrace_trace_wave(struct ktrace_wave_info *out, const struct ktrace_trace *trace, uint64_t index);

@@ -279,7 +279,7 @@ static int replay(struct ktrace_trace **out, const struct results *results, cons
         return cli_error_library();
     struct ktrace_trace_info info = {.struct_size = sizeof info};
     struct kt_string text = KT_STRING_INIT;
-    result = ktrace_trace_info(&info, trace);
+    result = ktrace_trace_get_info(&info, trace);
     if (result == 0)
         result = ktrace_trace_save(trace, results->trace);
     if (result < 0) {

@@ -58,7 +58,9 @@ __global__ void hygiene(int *p)
     KTRACE_MARK("site", site);
     KTRACE_RANGE("kind", kind + site);
     KTRACE_MARK("others", type + bits + wave + clock + token);
+    // clang-format off
     KTRACE_RANGE("first"); KTRACE_RANGE("second"); /* on one line */
+    // clang-format on
     BOTH("third", "fourth");
     KTRACE_MARK("commas", (of_two<1, 2>(site)));
     KTRACE_MARK("called once", p[2]++);

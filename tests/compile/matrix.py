@@ -22,7 +22,7 @@ INCLUDE = os.path.join(ROOT, "include")
 KERNELS = os.path.join(HERE, "all_macros.cu")
 SECOND_UNIT = os.path.join(HERE, "second_unit.cu")
 
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fsyntax-only"]
 STRICT_C = ["-Wstrict-prototypes", "-Wmissing-prototypes"]
 HOST_HEADERS = ["ktrace/ktrace.h", "ktrace/record.h"]
 
@@ -76,8 +76,9 @@ def nvcc_cases(nvcc, work, library):
             ("on", ["-DKTRACE_ENABLE=1"]),
             ("on -G", ["-DKTRACE_ENABLE=1", "-G"]),
             ("on -lineinfo", ["-DKTRACE_ENABLE=1", "-lineinfo"]),
+            ("on, sites in global memory", ["-DKTRACE_ENABLE=1", "-DKTRACE_SITES_IN_GLOBAL=1"]),
         ):
-            cubin = output(arch, name.replace(" ", "")) + ".cubin"
+            cubin = output(arch, name.replace(" ", "").replace(",", "")) + ".cubin"
             cases.append(Case(f"{arch} {name}", command(*flags, f"-arch={arch}", "-cubin", "-o", cubin, KERNELS)))
         for name, flags, compiler in (("-rdc=true", ["-rdc=true"], nvcc), ("-dlto", ["-rdc=true", "-dlto"], linking)):
             if not compiler:

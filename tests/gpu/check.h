@@ -322,7 +322,7 @@ inline trace::trace(ktrace_trace *handle, bool save_it) : handle_(handle)
     if (!handle)
         return;
     info.struct_size = sizeof(info);
-    int status = ktrace_trace_info(&info, handle);
+    int status = ktrace_trace_get_info(&info, handle);
     if (status < 0)
         fail(__FILE__, __LINE__, "ktrace_trace_info", " %s", ktrace_last_error());
     const char *text = ktrace_trace_warning(handle);

@@ -653,7 +653,7 @@ TEST_CASE(clear_and_read_twice)
     CHECK_EQUAL(trace.waves.size(), 2); /* the first outlives it all */
     struct ktrace_trace_info info {};
     info.struct_size = sizeof(info);
-    CHECK_EQUAL(ktrace_trace_info(&info, trace.handle()), 0);
+    CHECK_EQUAL(ktrace_trace_get_info(&info, trace.handle()), 0);
     CHECK_EQUAL(info.waves, 2);
 
     one_mark<<<1, 32>>>(5); /* dormant again */

@@ -78,7 +78,7 @@ static struct ktrace_trace *read_trace(struct ktrace_capture *capture)
 static struct ktrace_trace_info info_of(const struct ktrace_trace *trace)
 {
     struct ktrace_trace_info info = {.struct_size = sizeof info};
-    assert_int_equal(ktrace_trace_info(&info, trace), 0);
+    assert_int_equal(ktrace_trace_get_info(&info, trace), 0);
     return info;
 }
 

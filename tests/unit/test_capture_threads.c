@@ -60,7 +60,7 @@ static void run_wave(struct fixture *f, struct fake_module *module)
 static uint64_t waves_of(struct ktrace_trace *trace)
 {
     struct ktrace_trace_info info = {.struct_size = sizeof info};
-    assert_int_equal(ktrace_trace_info(&info, trace), 0);
+    assert_int_equal(ktrace_trace_get_info(&info, trace), 0);
     return info.waves;
 }
 

@@ -55,7 +55,7 @@ static struct ktrace_capture *begin(struct fixture *f, const struct ktrace_captu
 static struct ktrace_trace_info info_of(const struct ktrace_trace *trace)
 {
     struct ktrace_trace_info info = {.struct_size = sizeof info};
-    assert_int_equal(ktrace_trace_info(&info, trace), 0);
+    assert_int_equal(ktrace_trace_get_info(&info, trace), 0);
     return info;
 }
 

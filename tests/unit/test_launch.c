@@ -308,7 +308,7 @@ static void a_trace_tells_about_itself(void **state)
     snapshot->waves_filtered = 9;
     struct ktrace_trace *trace = trace_from(snapshot);
     struct ktrace_trace_info info = {.struct_size = sizeof info};
-    assert_int_equal(ktrace_trace_info(&info, trace), 0);
+    assert_int_equal(ktrace_trace_get_info(&info, trace), 0);
     assert_string_equal(info.name, "test");
     assert_string_equal(info.device, "Synthetic device");
     assert_int_equal(info.launches, 3);
@@ -359,10 +359,10 @@ static void accessors_refuse_what_is_not_there(void **state)
     assert_int_equal(ktrace_trace_event(&event, trace, 4, 0), KTRACE_ERROR_NOT_FOUND);
     assert_int_equal(ktrace_trace_event(&event, trace, 3, 3), KTRACE_ERROR_NOT_FOUND);
     assert_string_equal(ktrace_last_error(), "event 3 is not there: wave 3 has 3");
-    assert_int_equal(ktrace_trace_info(NULL, trace), KTRACE_ERROR_ARGUMENT);
-    assert_int_equal(ktrace_trace_info(&info, NULL), KTRACE_ERROR_ARGUMENT);
+    assert_int_equal(ktrace_trace_get_info(NULL, trace), KTRACE_ERROR_ARGUMENT);
+    assert_int_equal(ktrace_trace_get_info(&info, NULL), KTRACE_ERROR_ARGUMENT);
     info.struct_size = 0;
-    assert_int_equal(ktrace_trace_info(&info, trace), KTRACE_ERROR_ARGUMENT);
+    assert_int_equal(ktrace_trace_get_info(&info, trace), KTRACE_ERROR_ARGUMENT);
     ktrace_trace_destroy(trace);
     ktrace_trace_destroy(NULL);
 }
