@@ -227,7 +227,8 @@ KTRACE_API uint64_t ktrace_trace_phase_count(const struct ktrace_trace *trace);
 /* Why a trace is empty or not whole, as one sentence; "" when all is well. */
 KTRACE_API const char *ktrace_trace_warning(const struct ktrace_trace *trace);
 
-/* The summary as text for a terminal or as JSON. The string is the caller's: free() it. */
+/* The summary as text for a terminal or as JSON, where a phase's "kind" is "range", "token" or "mark". The string is the
+ * caller's: free() it. */
 KTRACE_API int ktrace_trace_summary_text(char **out, const struct ktrace_trace *trace);
 KTRACE_API int ktrace_trace_summary_json(char **out, const struct ktrace_trace *trace);
 
