@@ -243,7 +243,8 @@ static void append_losses(struct kt_string *text, const struct ktrace_trace *tra
     } losses[] = {
         {info->waves_dropped, "wave", "dropped", "the buffer was full"},
         {info->waves_filtered, "wave", "filtered", "turned away by the capture's filter"},
-        {info->waves_unfinished, "wave", "unfinished", "the end of the kernel was never reached"},
+        {info->waves_unfinished, "wave", "unfinished",
+         "not at its end when read: running, hung, trapped, or launched beside the read"},
         {info->slots_lost, "slot", "lost", "overwritten in rings that wrapped"},
         {info->ranges_unclosed, "range", "unclosed", "still open at the wave's last event, in no statistics"},
         {info->ends_unmatched, "end", "unmatched", "a pop or stop without a partner, not shown"},
@@ -259,18 +260,19 @@ static void append_losses(struct kt_string *text, const struct ktrace_trace *tra
             width = length;
     }
     /* The trace's own warning repeats the counts; the snapshot's says why it is empty. */
-    const char *warning = trace->snapshot->warning ? trace->snapshot->warning : "";
-    if (width > 0 || *warning)
-        kt_string_append(text, "\nnot whole\n");
+    const char *warnings[] = {trace->snapshot->warning ? trace->snapshot->warning : "", trace->clock_warning};
+    if (width > 0 || *warnings[0] || *warnings[1])
+        kt_string_append(text, width > 0 || *warnings[0] ? "\nnot whole\n" : "\nclocks\n");
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         if (losses[i].count)
             kt_string_printf(text, "  %*s %s%s %s: %s\n", (int)width, grouped(cell, losses[i].count), losses[i].what,
                              plural(losses[i].count), losses[i].state, losses[i].explanation);
-    if (*warning) {
-        kt_string_append(text, "  ");
-        kt_string_append_visible(text, warning);
-        kt_string_append(text, "\n");
-    }
+    for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++)
+        if (*warnings[i]) {
+            kt_string_append(text, "  ");
+            kt_string_append_visible(text, warnings[i]);
+            kt_string_append(text, "\n");
+        }
 }
 
 int ktrace_trace_summary_text(char **out, const struct ktrace_trace *trace)

@@ -161,8 +161,7 @@ static void say_clocks(struct sentence *sentence, const struct ktrace_trace *tra
     if (trace->clock_unanchored_ns > UNANCHORED_NS)
         say(sentence,
             "%swaves ran for up to %.*f ms between two readings of the wall clock, which are taken where waves begin "
-            "and "
-            "end: instants in between may be off by up to %.*f us",
+            "and end: instants in between may be off by up to %.*f us",
             sentence->length ? "; " : "", digits_of(unanchored_ms), unanchored_ms, digits_of(uncertainty_us),
             uncertainty_us);
 }
@@ -188,6 +187,7 @@ static int make_warning(struct ktrace_trace *trace)
         return KTRACE_ERROR_MEMORY;
     snprintf(trace->warning, bytes, "%s%s%s%s%s", why, *why && counts.length ? "; " : "", counts.text,
              (*why || counts.length) && clocks.length ? "; " : "", clocks.text);
+    trace->clock_warning = trace->warning + strlen(trace->warning) - clocks.length;
     return 0;
 }
 

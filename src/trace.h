@@ -108,6 +108,7 @@ struct ktrace_trace {
     double clock_hz, clock_residual_ns;
     double clock_uncertainty_ns, clock_unanchored_ns; /* largest of all places' */
     char *warning;                                    /* owned; "" when all is well */
+    const char *clock_warning;                        /* the part of it that speaks of clocks; "" */
 };
 
 /* Takes over `snapshot`, also on failure. */

@@ -932,6 +932,10 @@ static void uncertain_clocks_are_told(void **state)
     assert_true(trace->clock_residual_ns == 0);
     assert_non_null(strstr(ktrace_trace_warning(trace), "waves ran for up to 200 ms between two readings"));
     assert_non_null(strstr(ktrace_trace_warning(trace), "may be off by up to 24.9 us"));
+    char *summary = NULL; /* which says so, too */
+    assert_int_equal(ktrace_trace_summary_text(&summary, trace), 0);
+    assert_non_null(strstr(summary, "\nclocks\n  waves ran for up to 200 ms between two readings"));
+    free(summary);
     ktrace_trace_destroy(trace);
 
     trace = long_wave(UINT64_C(8000000000), 0); /* and no 4e+03 */
