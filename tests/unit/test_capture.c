@@ -9,39 +9,8 @@
 
 #include <cmocka.h>
 
-#include "capture.h"
-#include "fake_device.h"
+#include "capture_fixture.h"
 #include "layout.h"
-
-struct fixture {
-    struct fake_device device;
-    struct fake_module module;
-    uint16_t kernel, mark, push, pop, number;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    fake_device_init(&f->device);
-    fake_module_init(&f->module, 0x140);
-    f->kernel = fake_site(&f->module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "gemm\0gemm.cu");
-    f->mark = fake_site(&f->module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "tick\0gemm.cu");
-    f->push = fake_site(&f->module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "body\0gemm.cu");
-    f->pop = fake_site(&f->module, KTRACE_KIND_POP, KTRACE_PAYLOAD_NONE, "\0gemm.cu");
-    f->number = fake_site(&f->module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_UINT64, "number\0gemm.cu");
-    ktrace_register(&f->module.registration);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    ktrace_unregister(&f->module.registration);
-    fake_module_free(&f->module);
-    free(f);
-    return 0;
-}
 
 static struct ktrace_capture *begin(struct fixture *f, const struct ktrace_capture_options *options)
 {
@@ -73,13 +42,6 @@ static struct ktrace_trace *read_trace(struct ktrace_capture *capture)
     if (status < 0)
         fail_msg("read: %s", ktrace_last_error());
     return trace;
-}
-
-static struct ktrace_trace_info info_of(const struct ktrace_trace *trace)
-{
-    struct ktrace_trace_info info = {.struct_size = sizeof info};
-    assert_int_equal(ktrace_trace_get_info(&info, trace), 0);
-    return info;
 }
 
 /* The number after `key` in the last error; 0 when it does not say. */

@@ -11,41 +11,14 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-#include "capture.h"
-#include "fake_device.h"
+#include "capture_fixture.h"
 
-struct fixture {
-    struct fake_device device;
-    struct fake_module module;
-    struct ktrace_capture *capture;
-    uint16_t kernel, mark;
-};
-
-static void make_module(struct fixture *f, struct fake_module *module)
+static int set_up_capture(void **state)
 {
-    fake_module_init(module, 0x140);
-    f->kernel = fake_site(module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "gemm\0gemm.cu");
-    f->mark = fake_site(module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "tick\0gemm.cu");
-}
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    fake_device_init(&f->device);
-    make_module(f, &f->module);
-    ktrace_register(&f->module.registration);
+    set_up(state);
+    struct fixture *f = *state;
     if (kt_capture_begin_on(&f->capture, &f->device.base, NULL) < 0)
         fail_msg("begin: %s", ktrace_last_error());
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    ktrace_unregister(&f->module.registration);
-    fake_module_free(&f->module);
-    free(f);
     return 0;
 }
 
@@ -55,13 +28,6 @@ static void run_wave(struct fixture *f, struct fake_module *module)
     fake_wave_begin(&wave, module, f->kernel, 0, 1, 1, 1000);
     fake_event(&wave, 0, f->mark, 1010);
     fake_wave_end(&wave, 1020);
-}
-
-static uint64_t waves_of(struct ktrace_trace *trace)
-{
-    struct ktrace_trace_info info = {.struct_size = sizeof info};
-    assert_int_equal(ktrace_trace_get_info(&info, trace), 0);
-    return info.waves;
 }
 
 static void *read_in_thread(void *argument)
@@ -103,7 +69,7 @@ static void test_hung_read_holds_nobody_up(void **state)
     alarm(60); /* a deadlock ends the test */
 
     assert_int_equal(ktrace_capture_peek(&trace, f->capture), 0);
-    assert_int_equal(waves_of(trace), 1);
+    assert_int_equal(info_of(trace).waves, 1);
     ktrace_trace_destroy(trace);
     ktrace_register(&other.registration); /* dlopen, dlclose and exit */
     ktrace_unregister(&other.registration);
@@ -114,7 +80,7 @@ static void test_hung_read_holds_nobody_up(void **state)
 
     trace = finish_hung_read(f, thread);
     alarm(0);
-    assert_int_equal(waves_of(trace), 1);
+    assert_int_equal(info_of(trace).waves, 1);
     ktrace_trace_destroy(trace);
     assert_int_equal(ktrace_capture_end(NULL, f->capture), 0);
     fake_module_free(&other);
@@ -137,7 +103,7 @@ static void test_forked_child_is_free(void **state)
     assert_int_equal(waitpid(child, &result, 0), child);
     assert_int_equal(result, 0);
     struct ktrace_trace *trace = finish_hung_read(f, thread);
-    assert_int_equal(waves_of(trace), 1);
+    assert_int_equal(info_of(trace).waves, 1);
     ktrace_trace_destroy(trace);
     assert_int_equal(ktrace_capture_end(NULL, f->capture), 0);
 }
@@ -155,7 +121,7 @@ static void test_graph_capture_defers_the_end(void **state)
     run_wave(f, &f->module); /* its memory is still there */
     f->device.building_graph = 0;
     assert_int_equal(ktrace_capture_end(&trace, f->capture), 0);
-    assert_int_equal(waves_of(trace), 2);
+    assert_int_equal(info_of(trace).waves, 2);
     ktrace_trace_destroy(trace);
     assert_int_equal(f->device.allocations, 0);
     assert_int_equal(fake_control(&f->module)->mode, KTRACE_MODE_DORMANT);
@@ -198,7 +164,7 @@ static void test_modules_that_come_late_are_named(void **state)
     ktrace_register(&foreign.registration);
     run_wave(f, &f->module);
     assert_int_equal(ktrace_capture_read(&trace, f->capture), 0);
-    assert_int_equal(waves_of(trace), 1);
+    assert_int_equal(info_of(trace).waves, 1);
     assert_non_null(strstr(ktrace_trace_warning(trace), "1 module loaded since the capture began records from now on"));
     assert_non_null(strstr(ktrace_trace_warning(trace), "wire version 99"));
     ktrace_trace_destroy(trace);
@@ -206,7 +172,7 @@ static void test_modules_that_come_late_are_named(void **state)
 
     run_wave(f, &late);
     assert_int_equal(ktrace_capture_read(&trace, f->capture), 0);
-    assert_int_equal(waves_of(trace), 1);
+    assert_int_equal(info_of(trace).waves, 1);
     assert_string_equal(ktrace_trace_warning(trace), "");
     ktrace_trace_destroy(trace);
     ktrace_unregister(&late.registration);
@@ -220,12 +186,12 @@ static void test_modules_that_come_late_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_hung_read_holds_nobody_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_forked_child_is_free, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_graph_capture_defers_the_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_armed_modules_keep_their_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_mode_is_written_last, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_modules_that_come_late_are_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hung_read_holds_nobody_up, set_up_capture, tear_down),
+        cmocka_unit_test_setup_teardown(test_forked_child_is_free, set_up_capture, tear_down),
+        cmocka_unit_test_setup_teardown(test_graph_capture_defers_the_end, set_up_capture, tear_down),
+        cmocka_unit_test_setup_teardown(test_armed_modules_keep_their_memory, set_up_capture, tear_down),
+        cmocka_unit_test_setup_teardown(test_mode_is_written_last, set_up_capture, tear_down),
+        cmocka_unit_test_setup_teardown(test_modules_that_come_late_are_named, set_up_capture, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

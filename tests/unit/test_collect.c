@@ -9,36 +9,7 @@
 #include <cmocka.h>
 
 #include "../fuzz/hostile_memory.h"
-#include "capture.h"
-#include "fake_device.h"
-
-struct fixture {
-    struct fake_device device;
-    struct fake_module module;
-    uint16_t kernel, mark, number;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    fake_device_init(&f->device);
-    fake_module_init(&f->module, 0x140);
-    f->kernel = fake_site(&f->module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "gemm\0gemm.cu");
-    f->mark = fake_site(&f->module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_NONE, "tick\0gemm.cu");
-    f->number = fake_site(&f->module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_UINT64, "number\0gemm.cu");
-    ktrace_register(&f->module.registration);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    ktrace_unregister(&f->module.registration);
-    fake_module_free(&f->module);
-    free(f);
-    return 0;
-}
+#include "capture_fixture.h"
 
 static struct ktrace_capture *begin(struct fixture *f, const struct ktrace_capture_options *options)
 {
@@ -50,13 +21,6 @@ static struct ktrace_capture *begin(struct fixture *f, const struct ktrace_captu
     if (kt_capture_begin_on(&capture, &f->device.base, &small) < 0)
         fail_msg("begin: %s", ktrace_last_error());
     return capture;
-}
-
-static struct ktrace_trace_info info_of(const struct ktrace_trace *trace)
-{
-    struct ktrace_trace_info info = {.struct_size = sizeof info};
-    assert_int_equal(ktrace_trace_get_info(&info, trace), 0);
-    return info;
 }
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */

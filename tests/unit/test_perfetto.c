@@ -4,6 +4,7 @@
 #include "export/gzip_sink.h"
 #include "export/perfetto_fields.h"
 #include "export/sink.h"
+#include "scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -429,13 +430,12 @@ static void test_calls_that_are_wrong(void **state)
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-static char directory[64];
+static char directory[128];
 
 static int make_directory(void **state)
 {
     (void)state;
-    strcpy(directory, "/tmp/ktrace-test-XXXXXX");
-    return mkdtemp(directory) ? 0 : -1;
+    return make_scratch(directory, sizeof directory);
 }
 
 /* How many files the directory has; removes them. */
@@ -559,7 +559,7 @@ static void test_export_replaces(void **state)
 {
     (void)state;
     struct synthetic *s = synthetic_everything(KTRACE_ARCH_NVIDIA);
-    char path[128], link[128];
+    char path[192], link[192];
     snprintf(path, sizeof path, "%s/out.gz", directory);
     snprintf(link, sizeof link, "%s/link.gz", directory);
     for (int i = 0; i < 2; i++)
@@ -587,7 +587,7 @@ static void test_export_keeps_the_mode(void **state)
     (void)state;
     struct synthetic *s = synthetic_new("mode", KTRACE_ARCH_NVIDIA);
     static const mode_t modes[] = {0600, 0640, 0666, 0755};
-    char path[128];
+    char path[192];
     struct stat there;
     snprintf(path, sizeof path, "%s/out.gz", directory);
     assert_int_equal(ktrace_trace_export(&s->trace, "perfetto", path), KTRACE_OK);
@@ -606,7 +606,7 @@ static void test_export_follows_dangling_links(void **state)
 {
     (void)state;
     struct synthetic *s = synthetic_new("links", KTRACE_ARCH_NVIDIA);
-    char target[128], first[128], second[128];
+    char target[192], first[192], second[192];
     struct stat there;
     snprintf(target, sizeof target, "%s/target.gz", directory);
     snprintf(first, sizeof first, "%s/first.gz", directory);
@@ -636,7 +636,7 @@ static void test_export_to_a_removed_file(void **state)
 {
     (void)state;
     struct synthetic *s = synthetic_new("removed", KTRACE_ARCH_NVIDIA);
-    char path[128], open_path[64];
+    char path[192], open_path[64];
     struct stat there;
     snprintf(path, sizeof path, "%s/out.gz", directory);
     int fd = open(path, O_WRONLY | O_CREAT, 0666);
@@ -656,7 +656,7 @@ static void test_export_into_a_closed_directory(void **state)
 {
     (void)state;
     struct synthetic *s = synthetic_new("closed", KTRACE_ARCH_NVIDIA);
-    char path[128], other[128];
+    char path[192], other[192];
     struct stat there, larger;
     snprintf(path, sizeof path, "%s/out.gz", directory);
     snprintf(other, sizeof other, "%s/other.gz", directory);
@@ -698,7 +698,7 @@ static void test_paths_that_cannot_be_opened(void **state)
 {
     (void)state;
     struct synthetic *s = synthetic_new("paths", KTRACE_ARCH_NVIDIA);
-    char path[128], *made = NULL;
+    char path[192], *made = NULL;
     snprintf(path, sizeof path, "%s/none", directory);
     assert_int_equal(ktrace_trace_export_new(&made, &s->trace, path), KTRACE_ERROR_IO);
     assert_non_null(strstr(ktrace_last_error(), "No such file or directory"));
@@ -717,7 +717,7 @@ static void test_a_failed_write_leaves_nothing(void **state)
     (void)state;
     struct synthetic *small = synthetic_new("full", KTRACE_ARCH_NVIDIA);
     struct synthetic *s = synthetic_large(200000, 100, 1);
-    char path[128], *made = NULL;
+    char path[192], *made = NULL;
     struct stat there;
     snprintf(path, sizeof path, "%s/out.gz", directory);
     assert_int_equal(ktrace_trace_export(&small->trace, "perfetto", path), KTRACE_OK);
@@ -749,7 +749,7 @@ static void test_a_failed_write_leaves_nothing(void **state)
 static void test_small_writes_are_gathered(void **state)
 {
     (void)state;
-    char path[128];
+    char path[192];
     snprintf(path, sizeof path, "%s/plain", directory);
     struct kt_file_sink file;
     assert_int_equal(kt_file_sink_create(&file, path), KTRACE_OK);

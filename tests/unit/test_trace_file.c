@@ -3,6 +3,7 @@
 #include "../fuzz/repair.h"
 #include "build_snapshot.h"
 #include "error.h"
+#include "scratch.h"
 #include "trace.h"
 
 #include <setjmp.h>
@@ -17,12 +18,12 @@
 
 /* ---- Helpers ----------------------------------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/ktrace-test-XXXXXX";
+static char folder[128];
 
 static int make_folder(void **state)
 {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    return make_scratch(folder, sizeof folder);
 }
 
 static int remove_folder(void **state)
