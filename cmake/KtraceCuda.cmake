@@ -53,6 +53,13 @@ function(ktrace_add_cuda_program name)
     target_link_libraries(${name} PRIVATE ktrace_static ktrace_build_flags)
 endfunction()
 
+# ktrace_gpu_test(program [argument...]): a program run by ctest, one at a time, as gpu.program. It exits with 77, having said
+# why, where it finds no GPU.
+function(ktrace_gpu_test name)
+    add_test(NAME gpu.${name} COMMAND ${name} ${ARGN})
+    set_tests_properties(gpu.${name} PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT 300 RUN_SERIAL ON)
+endfunction()
+
 # ktrace_add_gpu_test(name SOURCES file... [TRACED|UNTRACED] [ARGUMENTS argument...]): a CUDA program run by ctest. It
 # exits with 77, having said why, where it finds no GPU.
 function(ktrace_add_gpu_test name)
@@ -62,6 +69,5 @@ function(ktrace_add_gpu_test name)
         set(form UNTRACED)
     endif()
     ktrace_add_cuda_program(${name} SOURCES ${arg_SOURCES} ${form})
-    add_test(NAME gpu.${name} COMMAND ${name} ${arg_ARGUMENTS})
-    set_tests_properties(gpu.${name} PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT 300 RUN_SERIAL ON)
+    ktrace_gpu_test(${name} ${arg_ARGUMENTS})
 endfunction()

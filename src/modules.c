@@ -176,8 +176,7 @@ int kt_module_read(struct kt_module *out, struct kt_backend *backend, uint64_t c
 
 int kt_module_add_wide(struct kt_module *module, struct kt_backend *backend, uint64_t id, int peek)
 {
-    const struct kt_site key = {.id = id, .wide = 1};
-    if (module->site_count && bsearch(&key, module->sites, module->site_count, sizeof key, by_id))
+    if (kt_module_site(module, 0, id, 1))
         return KTRACE_OK;
     uint64_t base, bytes;
     int status = backend->ops->range_of(&base, &bytes, backend, id);
@@ -222,14 +221,4 @@ int kt_module_copy(struct kt_module *out, const struct kt_module *module)
     }
     *out = copy;
     return KTRACE_OK;
-}
-
-void kt_module_free(struct kt_module *module)
-{
-    for (uint32_t i = 0; i < module->site_count; i++) {
-        free(module->sites[i].name);
-        free(module->sites[i].file);
-    }
-    free(module->sites);
-    *module = (struct kt_module){0};
 }

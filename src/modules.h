@@ -14,6 +14,5 @@ int kt_module_add_wide(struct kt_module *module, struct kt_backend *backend, uin
 
 /* Deep copy; `out` may be freed with kt_module_free. */
 int kt_module_copy(struct kt_module *out, const struct kt_module *module);
-void kt_module_free(struct kt_module *module);
 
 #endif

@@ -20,23 +20,23 @@ struct kt_snapshot *kt_snapshot_new(void)
     return NULL;
 }
 
-static void destroy_modules(struct kt_module *modules, uint64_t count)
+void kt_module_free(struct kt_module *module)
 {
-    for (uint64_t i = 0; modules && i < count; i++) {
-        for (uint32_t s = 0; modules[i].sites && s < modules[i].site_count; s++) {
-            free(modules[i].sites[s].name);
-            free(modules[i].sites[s].file);
-        }
-        free(modules[i].sites);
+    for (uint32_t i = 0; module->sites && i < module->site_count; i++) {
+        free(module->sites[i].name);
+        free(module->sites[i].file);
     }
-    free(modules);
+    free(module->sites);
+    *module = (struct kt_module){0};
 }
 
 void kt_snapshot_destroy(struct kt_snapshot *snapshot)
 {
     if (!snapshot)
         return;
-    destroy_modules(snapshot->modules, snapshot->module_count);
+    for (uint64_t i = 0; snapshot->modules && i < snapshot->module_count; i++)
+        kt_module_free(&snapshot->modules[i]);
+    free(snapshot->modules);
     free(snapshot->anchors);
     free(snapshot->slots);
     free(snapshot->rings);

@@ -74,6 +74,8 @@ struct kt_snapshot {
 struct kt_snapshot *kt_snapshot_new(void);
 void kt_snapshot_destroy(struct kt_snapshot *snapshot); /* NULL is allowed */
 
+/* What it owns; it is empty afterwards. */
+void kt_module_free(struct kt_module *module);
 /* The site of an event of `module`, or NULL. `control_offset` is the wave's; `id` the slot's 16 bits, or an address. */
 const struct kt_site *kt_module_site(const struct kt_module *module, uint32_t control_offset, uint64_t id, int wide);
 /* By number; NULL if there is none. */
