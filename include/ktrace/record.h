@@ -44,19 +44,24 @@ typedef uint64_t ktrace_u64;
 #define KTRACE_MAX_LANES 32u /* rings of one wave on NVIDIA; a scalar target has one */
 #define KTRACE_MAX_PARTITIONS 256u
 #define KTRACE_COUNTER_STRIDE_BYTES 128u
+/* On amdgcn a ring is followed by this much: its first slot takes the payload of an event in the ring's last slot, so that
+ * an event is one store; what a wave must not record goes behind that. */
+#define KTRACE_RING_OVERHANG_BYTES 64u
 
 enum ktrace_arch { KTRACE_ARCH_NVIDIA = 1, KTRACE_ARCH_AMDGCN = 2, KTRACE_ARCH_HOST = 3 };
 
 /* What an event means. The values are on the wire: never renumber.
  * A STOP and a NEXT name the range they close by the low 16 bits of its token, in place of the sequence number (no slot of
- * their own for it): a STOP that of the first active lane that holds a token (without one nothing is stored), a NEXT that of
- * the first active lane, 0 when that is inactive. A token is its start's clock | 1, so these bits are never 0. */
+ * their own for it). On NVIDIA a token is its start's clock | 1, so these bits are never 0; a STOP names that of the first
+ * active lane that holds a token (without one nothing is stored), a NEXT that of the first active lane, 0 when that is
+ * inactive. On amdgcn, where two starts can share a clock, a token is 2 * its start's slot index + 1; a STOP and a NEXT name
+ * the largest of the active lanes: the latest start. */
 enum ktrace_kind {
     KTRACE_KIND_KERNEL = 1, /* names a kernel; never an event */
     KTRACE_KIND_MARK = 2,   /* a point in time */
     KTRACE_KIND_PUSH = 3,   /* opens a stack range (also the begin of a scoped range) */
     KTRACE_KIND_POP = 4,    /* closes the innermost stack range; its site has no name */
-    KTRACE_KIND_START = 5,  /* opens a token range; its token is clock | 1 */
+    KTRACE_KIND_START = 5,  /* opens a token range */
     KTRACE_KIND_STOP = 6,   /* closes a token range; its site has no name */
     KTRACE_KIND_NEXT = 7    /* closes a token range and opens another at the same instant: a stop and a start in one */
 };
@@ -74,7 +79,8 @@ enum ktrace_payload_type {
     KTRACE_PAYLOAD_UINT32 = 7
 };
 
-/* One annotation in the source. `text` is a device address of "name\0file\0". */
+/* One annotation in the source. `text` is a device address of "name\0file\0"; on amdgcn its low 32 bits are the distance
+ * (signed) of that text from the descriptor, its high 32 bits the distance of the event's code from its kernel's entry. */
 struct ktrace_site {
     ktrace_u16 magic;        /* KTRACE_SITE_MAGIC */
     ktrace_u8 kind;          /* enum ktrace_kind */
@@ -86,7 +92,8 @@ struct ktrace_site {
 /* One event. Never all zero: a ring's sequence starts at 1, and memory is cleared before it is used. */
 struct ktrace_slot {
     ktrace_u32 clock_ticks; /* low 32 bits of the wave's clock */
-    ktrace_u16 site;        /* byte offset of the descriptor in the constant bank; KTRACE_SITE_WIDE: see below */
+    ktrace_u16 site; /* byte offset of the descriptor in the constant bank; KTRACE_SITE_WIDE: see below. amdgcn: index
+                               of the descriptor among its translation unit's */
     ktrace_u16 sequence; /* low 16 bits of the slot's index in this ring; the index modulo the ring size is its place.
                                STOP and NEXT: low 16 bits of the token */
 };
@@ -130,6 +137,13 @@ struct ktrace_control {
     struct ktrace_filter filter;
 };
 
+/* The control block of an amdgcn module: `bytes` of the base is the size of all this. */
+struct ktrace_control_amdgcn {
+    struct ktrace_control base;
+    ktrace_u64 sites_begin; /* device addresses of the module's descriptors, of all its translation units */
+    ktrace_u64 sites_end;
+};
+
 /* One 128-byte line a partition, then one for what did not fit or was filtered. 64 bits: they never wrap. Partition p's
  * i-th claim owns region i * partitions + p, so that used regions lie together. */
 struct ktrace_counter_line {
@@ -151,24 +165,28 @@ struct ktrace_wave_header {
     ktrace_u8 arch;       /* enum ktrace_arch */
     ktrace_u8 lane_count; /* lanes present when the wave started */
     ktrace_u32 module;
-    ktrace_u32 control_offset; /* of this module's control block in its constant bank: anchors the site ids */
-    ktrace_u64 kernel_site;    /* id as in a slot, or the descriptor's address under KTRACE_SITES_IN_GLOBAL */
-    ktrace_u64 grid_id;        /* %gridid: unique for a launch; repeats in every replay of one graph node */
-    ktrace_u32 grid[3];        /* workgroups */
+    ktrace_u32
+        control_offset; /* of this module's control block in its constant bank: anchors the site ids. amdgcn: index of
+                                  the translation unit's first descriptor among the module's */
+    ktrace_u64 kernel_site; /* id as in a slot, or the descriptor's address under KTRACE_SITES_IN_GLOBAL */
+    ktrace_u64 grid_id;     /* %gridid: unique for a launch; repeats in every replay of one graph node. amdgcn: the HSA
+                                  dispatch id, unique in its queue */
+    ktrace_u32 grid[3];     /* workgroups */
     ktrace_u32 workgroup[3];
     ktrace_u16 block[3]; /* threads */
     ktrace_u16 wave;     /* index within the workgroup */
     ktrace_u64 start_clock_ticks;
-    ktrace_u64 start_wall_ns; /* read between two clock reads whose middle is start_clock_ticks */
+    ktrace_u64
+        start_wall_ns; /* amdgcn: 10 * start_clock_ticks, which is the wall clock. NVIDIA: read between two clock reads whose middle is start_clock_ticks */
     ktrace_u64 end_clock_ticks;
     ktrace_u64 end_wall_ns;   /* 0: the wave never left the handle's scope */
-    ktrace_u32 place;         /* SM id */
-    ktrace_u32 place_count;   /* %nsmid */
-    ktrace_u32 hardware_slot; /* %warpid when it started */
+    ktrace_u32 place;         /* SM id; amdgcn: XCC_ID << 16 | bits 14:8 of HW_ID (SE 14:13, SH 12, CU 11:8) */
+    ktrace_u32 place_count;   /* %nsmid; amdgcn: 0 */
+    ktrace_u32 hardware_slot; /* %warpid when it started; amdgcn: bits 7:0 of HW_ID (pipe 7:6, SIMD 5:4, wave 3:0) */
     ktrace_u32 cluster_rank;  /* rank of the workgroup in its cluster, 0 where there is none */
     /* ticks between the two clock reads around each wall clock read: how far the anchor can be trusted */
     ktrace_u32 start_gap_ticks, end_gap_ticks;
-    ktrace_u64 reserved;
+    ktrace_u64 queue; /* amdgcn: address of the HSA queue; NVIDIA: 0 */
     ktrace_u32 final_count_bytes[KTRACE_MAX_LANES];
 };
 
@@ -182,6 +200,7 @@ KTRACE_STATIC_ASSERT(sizeof(struct ktrace_site) == 16, "ktrace_site is 16 bytes 
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_slot) == 8, "ktrace_slot is 8 bytes on the wire");
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_filter) == 48, "ktrace_filter is 48 bytes on the wire");
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_control) == 120, "ktrace_control is 120 bytes on the wire");
+KTRACE_STATIC_ASSERT(sizeof(struct ktrace_control_amdgcn) == 136, "ktrace_control_amdgcn is 136 bytes on the wire");
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_counter_line) == KTRACE_COUNTER_STRIDE_BYTES, "a counter has its own line");
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_wave_header) == 256, "ktrace_wave_header is 256 bytes on the wire");
 #endif
