@@ -92,6 +92,14 @@ int sim_dispatch_start(struct sim_dispatch **out, struct sim_machine *machine,
 /* Finished: 1, failed: -1 (sentence: sim_dispatch_error), running: 0. */
 int sim_dispatch_state(const struct sim_dispatch *dispatch);
 const char *sim_dispatch_error(const struct sim_dispatch *dispatch);
+/* Why it failed, for HIP's error codes. */
+enum sim_failure {
+    SIM_FAILURE_NONE,
+    SIM_FAILURE_ADDRESS, /* no memory at an address, or not writable */
+    SIM_FAILURE_ENDLESS, /* max_wave_instructions, or every wave waits at a barrier */
+    SIM_FAILURE_OTHER    /* an instruction that is not implemented, a trap, ... */
+};
+enum sim_failure sim_dispatch_failure(const struct sim_dispatch *dispatch);
 uint64_t sim_dispatch_end_cycle(const struct sim_dispatch *dispatch);
 void sim_dispatch_release(struct sim_dispatch *dispatch); /* finished or failed ones only */
 
