@@ -72,18 +72,25 @@ enum sim_segment { SIM_SEGMENT_FLAT = 0, SIM_SEGMENT_SCRATCH = 1, SIM_SEGMENT_GL
 /* One opcode of the table: facts of its encoding. */
 struct sim_opcode {
     const char *name; /* without _e32, _e64, _sdwa, _dpp: "v_add_u32" */
-    uint16_t code;    /* in its format */
+    uint16_t code;    /* in its format; FLAT: segment << 7 | opcode */
     uint8_t format;   /* enum sim_format */
     uint8_t chips;    /* bit per enum sim_chip */
     /* Width of each operand in dwords; 0: the opcode has no such operand. 16-bit and 8-bit operands are 1. sdst is the
      * second, scalar destination (carry out, VOP3 compare) or the scalar destination of a VALU instruction. */
     uint8_t dst_dwords, sdst_dwords, src_dwords[3];
-    uint8_t flags; /* enum sim_opcode_flags */
+    uint16_t flags; /* enum sim_opcode_flags */
 };
 enum sim_opcode_flags {
     SIM_OP_IMPLICIT_VCC_IN = 1,  /* VOP2 add with carry, cndmask */
     SIM_OP_IMPLICIT_VCC_OUT = 2, /* VOP2 add carry out, VOPC */
-    SIM_OP_LITERAL_K = 4,        /* a 32-bit constant always follows: v_madmk_f32, s_setreg_imm32_b32 */
+    SIM_OP_LITERAL_K = 4,        /* a 32-bit constant always follows: v_fmamk_f32, s_setreg_imm32_b32 */
+    SIM_OP_FACTOR_K = 64,        /* and it is src[1], not src[2]: v_fmamk_f32, v_madmk_f16 */
+    SIM_OP_MATRIX = 8,           /* MFMA and SMFMAC: cbsz, abid, blgp, accumulation registers by bits of the encoding */
+    SIM_OP_ACC_DST = 16,         /* dst is always an accumulation register: v_accvgpr_write_b32, v_accvgpr_mov_b32 */
+    SIM_OP_ACC_SRC = 32,         /* src[0] is: v_accvgpr_read_b32, v_accvgpr_mov_b32 */
+    SIM_OP_SPARSE = 128,         /* SMFMAC: src[2] is the VGPR of indices, dst the addend too */
+    SIM_OP_ATOMIC = 256,      /* FLAT, MUBUF: reads, changes and writes memory; sc0 says that the old value returns */
+    SIM_OP_TWO_OFFSETS = 512, /* DS with offset0 and offset1 */
 };
 
 struct sim_wave;
@@ -94,16 +101,20 @@ typedef void (*sim_execute)(struct sim_wave *wave, const struct sim_instruction 
 struct sim_instruction {
     const struct sim_opcode *opcode;
     sim_execute execute; /* NULL: not implemented. Set by the machine from the bindings, not by decoding. */
-    uint8_t bytes;       /* 4, 8 or 12 */
+    uint8_t bytes;       /* 4, 8 or 16 */
     uint8_t cost;        /* class of the cost model, set by the machine */
-    uint32_t words[3];
+    uint32_t words[4];   /* words past `bytes` are 0 */
 
-    uint16_t dst, sdst; /* operand codes; vector registers as SIM_VGPR_FIRST + n or SIM_ACC_FIRST + n */
-    uint16_t src[3];    /* the same. SDWA and DPP: src[0] is the register in the second word */
-    uint32_t literal;   /* of SIM_LITERAL, and of SIM_OP_LITERAL_K */
-    int32_t
-        immediate;   /* SOPK and SOPP: simm16, sign-extended; SMEM, FLAT: byte offset, sign-extended; DS: offset0 or the
-                           16-bit offset; MUBUF: 12-bit offset */
+    /* Operand codes; vector registers as SIM_VGPR_FIRST + n or SIM_ACC_FIRST + n. VCC that an encoding implies is here too:
+     * v_addc_co_u32 has sdst and src[2] SIM_VCC_LO in VOP2 as it may have in VOP3; VOPC has sdst SIM_VCC_LO.
+     * SOPK: s_cmpk_*, s_setreg_b32, s_cbranch_i_fork read src[0]; s_addk_i32, s_mulk_i32 read dst too.
+     * v_fmamk and v_fmaak: src[0] * src[1] + src[2], of which one is SIM_LITERAL. */
+    uint16_t dst, sdst;
+    uint16_t src[3];  /* SDWA and DPP: src[0] is the register in the second word */
+    uint32_t literal; /* of SIM_LITERAL, and of SIM_OP_LITERAL_K */
+    /* SOPK and SOPP: simm16, sign-extended; SMEM, FLAT: byte offset, sign-extended; DS: offset0 or the 16-bit offset;
+     * MUBUF, MTBUF: 12-bit offset. */
+    int32_t immediate;
     uint8_t offset1; /* DS with two offsets: then immediate is offset0 */
 
     /* VOP3, VOP3P, SDWA, DPP */
@@ -119,8 +130,9 @@ struct sim_instruction {
     uint8_t dpp_row_mask, dpp_bank_mask, dpp_bound_control;
 
     /* Memory. SMEM: src[0] = base pair, src[1] = offset register or none, dst = data (also of stores and atomics).
-     * FLAT: src[0] = vaddr, src[1] = data, src[2] = saddr or none. DS: src[0] = address, src[1] = data0, src[2] = data1.
-     * MUBUF: src[0] = vaddr or none, src[1] = resource (4 SGPRs), src[2] = soffset, dst = data (also of stores). */
+     * FLAT: src[0] = vaddr or none (one register, an offset, where there is an saddr), src[1] = data, src[2] = saddr or
+     * none; dst of an atomic is none without sc0. DS: src[0] = address, src[1] = data0, src[2] = data1.
+     * MUBUF, MTBUF: src[0] = vaddr or none, src[1] = resource (4 SGPRs), src[2] = soffset, dst = data (also of stores). */
     uint8_t segment; /* enum sim_segment */
     uint8_t glc;     /* SMEM glc; on FLAT and MUBUF sc0: an atomic returns the old value */
     uint8_t sc1, nt, lds, gds, idxen, offen, scratch_has_vaddr;

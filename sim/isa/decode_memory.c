@@ -1,0 +1,122 @@
+/* decode_memory.c - SMEM, DS, FLAT, MUBUF, MTBUF. All are two words. */
+#include "decode.h"
+
+static void smem(struct sim_instruction *out)
+{
+    const struct sim_opcode *opcode = out->opcode;
+    uint32_t low = out->words[0], high = out->words[1];
+    unsigned has_immediate = sim_bits(low, 17, 1), has_register = sim_bits(low, 14, 1);
+    if (opcode->src_dwords[0])
+        out->src[0] = (uint16_t)(sim_bits(low, 0, 6) * 2);
+    if (opcode->dst_dwords)
+        out->dst = (uint16_t)sim_bits(low, 6, 7);
+    out->glc = (uint8_t)sim_bits(low, 16, 1);
+    if (!opcode->src_dwords[0])
+        return;
+    /* With an immediate the offset register is in a field of its own; alone it is where the immediate would be. */
+    if (has_immediate)
+        out->immediate = sim_sign_extend(sim_bits(high, 0, 21), 21);
+    if (has_register)
+        out->src[1] = (uint16_t)sim_bits(high, 25, 7);
+    else if (!has_immediate)
+        out->src[1] = (uint16_t)sim_bits(high, 0, 7);
+}
+
+static uint16_t vector_register(unsigned number, unsigned is_accumulation)
+{
+    return (uint16_t)(number + (is_accumulation ? SIM_ACC_FIRST : SIM_VGPR_FIRST));
+}
+
+static void ds(struct sim_instruction *out)
+{
+    const struct sim_opcode *opcode = out->opcode;
+    uint32_t low = out->words[0], high = out->words[1];
+    unsigned acc = sim_bits(low, 25, 1);
+    out->gds = (uint8_t)sim_bits(low, 16, 1);
+    if (opcode->flags & SIM_OP_TWO_OFFSETS) {
+        out->immediate = (int32_t)sim_bits(low, 0, 8);
+        out->offset1 = (uint8_t)sim_bits(low, 8, 8);
+    } else {
+        out->immediate = (int32_t)sim_bits(low, 0, 16);
+    }
+    if (opcode->src_dwords[0])
+        out->src[0] = vector_register(sim_bits(high, 0, 8), 0);
+    if (opcode->src_dwords[1])
+        out->src[1] = vector_register(sim_bits(high, 8, 8), acc);
+    if (opcode->src_dwords[2])
+        out->src[2] = vector_register(sim_bits(high, 16, 8), acc);
+    if (opcode->dst_dwords)
+        out->dst = vector_register(sim_bits(high, 24, 8), acc);
+}
+
+static void flat(struct sim_instruction *out)
+{
+    const struct sim_opcode *opcode = out->opcode;
+    uint32_t low = out->words[0], high = out->words[1];
+    unsigned acc = sim_bits(high, 23, 1), saddr = sim_bits(high, 16, 7);
+    out->segment = (uint8_t)sim_bits(low, 14, 2);
+    /* FLAT's offset has no sign: 12 bits. */
+    out->immediate =
+        out->segment == SIM_SEGMENT_FLAT ? (int32_t)sim_bits(low, 0, 12) : sim_sign_extend(sim_bits(low, 0, 13), 13);
+    out->scratch_has_vaddr = out->segment == SIM_SEGMENT_SCRATCH && sim_bits(low, 13, 1);
+    out->glc = (uint8_t)sim_bits(low, 16, 1);
+    out->nt = (uint8_t)sim_bits(low, 17, 1);
+    out->sc1 = (uint8_t)sim_bits(low, 25, 1);
+    if (opcode->src_dwords[0] && (out->segment != SIM_SEGMENT_SCRATCH || out->scratch_has_vaddr))
+        out->src[0] = vector_register(sim_bits(high, 0, 8), 0);
+    if (opcode->src_dwords[1])
+        out->src[1] = vector_register(sim_bits(high, 8, 8), acc);
+    if (out->segment != SIM_SEGMENT_FLAT && saddr != 0x7F) /* 0x7F: none */
+        out->src[2] = (uint16_t)saddr;
+    if (opcode->dst_dwords && (!(opcode->flags & SIM_OP_ATOMIC) || out->glc))
+        out->dst = vector_register(sim_bits(high, 24, 8), acc);
+}
+
+static void buffer(struct sim_instruction *out, enum sim_format format)
+{
+    const struct sim_opcode *opcode = out->opcode;
+    uint32_t low = out->words[0], high = out->words[1];
+    out->immediate = (int32_t)sim_bits(low, 0, 12);
+    out->offen = (uint8_t)sim_bits(low, 12, 1);
+    out->idxen = (uint8_t)sim_bits(low, 13, 1);
+    out->glc = (uint8_t)sim_bits(low, 14, 1);
+    if (format == SIM_MUBUF) {
+        out->sc1 = (uint8_t)sim_bits(low, 15, 1);
+        out->lds = (uint8_t)sim_bits(low, 16, 1);
+        out->nt = (uint8_t)sim_bits(low, 17, 1);
+    } else {
+        out->sc1 = (uint8_t)sim_bits(high, 21, 1);
+        out->nt = (uint8_t)sim_bits(high, 22, 1);
+    }
+    if (opcode->src_dwords[0] == 0)
+        return;
+    if (out->offen || out->idxen)
+        out->src[0] = vector_register(sim_bits(high, 0, 8), 0);
+    out->src[1] = (uint16_t)(sim_bits(high, 16, 5) * 4);
+    out->src[2] = (uint16_t)sim_bits(high, 24, 8);
+    if (opcode->dst_dwords && !out->lds)
+        out->dst = vector_register(sim_bits(high, 8, 8), sim_bits(high, 23, 1));
+}
+
+unsigned sim_decode_memory(struct sim_instruction *out, enum sim_chip chip, enum sim_format format)
+{
+    uint32_t word = out->words[0];
+    unsigned code = 0;
+    switch (format) {
+    case SIM_SMEM: code = sim_bits(word, 18, 8); break;
+    case SIM_DS: code = sim_bits(word, 17, 8); break;
+    case SIM_FLAT: code = sim_bits(word, 18, 7) | sim_bits(word, 14, 2) << 7; break;
+    case SIM_MUBUF: code = sim_bits(word, 18, 7); break;
+    default: code = sim_bits(word, 15, 4); break;
+    }
+    out->opcode = sim_find_opcode(chip, format, code);
+    if (!out->opcode)
+        return 0;
+    switch (format) {
+    case SIM_SMEM: smem(out); break;
+    case SIM_DS: ds(out); break;
+    case SIM_FLAT: flat(out); break;
+    default: buffer(out, format); break;
+    }
+    return 2;
+}
