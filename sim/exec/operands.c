@@ -161,18 +161,28 @@ static void broadcast(uint32_t *restrict buffer, uint32_t value)
         buffer[lane] = value;
 }
 
+/* Its row, or zeros in `buffer` after sim_fault. */
+static const uint32_t *vector_row(struct sim_wave *wave, unsigned code, uint32_t *buffer)
+{
+    uint32_t(*rows)[SIM_LANES] = sim_vector_rows(wave, code, 1);
+    if (rows)
+        return *rows;
+    broadcast(buffer, 0);
+    return buffer;
+}
+
+const uint32_t *sim_destination32(struct sim_wave *wave, const struct sim_instruction *instruction, uint32_t *buffer)
+{
+    return vector_row(wave, instruction->dst, buffer);
+}
+
 const uint32_t *sim_source32_plain(struct sim_wave *wave, const struct sim_instruction *instruction, unsigned index,
                                    enum sim_type type, uint32_t *buffer)
 {
     const unsigned code = instruction->src[index];
-    if (code >= SIM_VGPR_FIRST) {
-        uint32_t(*rows)[SIM_LANES] = sim_vector_rows(wave, code, 1);
-        if (rows)
-            return *rows;
-        broadcast(buffer, 0);
-    } else {
-        broadcast(buffer, sim_scalar32(wave, instruction, code, type));
-    }
+    if (code >= SIM_VGPR_FIRST)
+        return vector_row(wave, code, buffer);
+    broadcast(buffer, sim_scalar32(wave, instruction, code, type));
     return buffer;
 }
 
@@ -313,7 +323,6 @@ void sim_write64(struct sim_wave *wave, const struct sim_instruction *instructio
 
 void sim_write_mask(struct sim_wave *wave, const struct sim_instruction *instruction, uint64_t mask)
 {
-    const unsigned code = instruction->sdst == SIM_NO_OPERAND ? (unsigned)SIM_VCC_LO : instruction->sdst;
-    if (sim_has_sgprs(wave, code, 2))
-        sim_set_sgpr64(wave, code, mask & sim_write_lanes(wave, instruction));
+    if (sim_has_sgprs(wave, instruction->sdst, 2))
+        sim_set_sgpr64(wave, instruction->sdst, mask & sim_write_lanes(wave, instruction));
 }

@@ -31,9 +31,10 @@ enum sim_type {
     SIM_F64  /* literals are bits 63:32 */
 };
 
-/* Lanes are independent of each other: what a loop writes is never what its other iterations read. */
+/* Lanes are independent of each other: what a loop writes is never what another of its iterations reads. GCC is told, so
+ * that it vectorizes without checking; clang checks, because its pragma warns where there is nothing to gain. */
 #if defined(__clang__)
-#define SIM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define SIM_INDEPENDENT
 #else
 #define SIM_INDEPENDENT _Pragma("GCC ivdep")
 #endif
@@ -82,11 +83,13 @@ const uint32_t *sim_source32_plain(struct sim_wave *wave, const struct sim_instr
 const uint64_t *sim_source64(struct sim_wave *wave, const struct sim_instruction *instruction, unsigned index,
                              enum sim_type type, uint64_t *buffer);
 
-/* A lane mask that an instruction reads: an SGPR pair, or VCC where the operand is SIM_NO_OPERAND (implicit). */
+/* The old value of the 32-bit destination, which accumulating opcodes (v_fmac_f32, v_dot4c_i32_i8) read. */
+const uint32_t *sim_destination32(struct sim_wave *wave, const struct sim_instruction *instruction, uint32_t *buffer);
+
+/* A lane mask that an instruction reads: an SGPR pair. */
 static inline uint64_t sim_source_mask(struct sim_wave *wave, const struct sim_instruction *instruction, unsigned index)
 {
-    const unsigned code = instruction->src[index];
-    return code == SIM_NO_OPERAND ? sim_sgpr64(wave, SIM_VCC_LO) : sim_scalar64(wave, instruction, code, SIM_B64);
+    return sim_scalar64(wave, instruction, instruction->src[index], SIM_B64);
 }
 
 /* ---- Lane masks -------------------------------------------------------------------------------------------------- */
@@ -168,7 +171,7 @@ void sim_write16(struct sim_wave *wave, const struct sim_instruction *instructio
 /* 64-bit results to the pair `dst`. */
 void sim_write64(struct sim_wave *wave, const struct sim_instruction *instruction, const uint64_t *result);
 
-/* A lane mask (compare, carry out) to `sdst`, or to VCC where that is SIM_NO_OPERAND. Lanes that are not active are 0. */
+/* A lane mask (compare, carry out) to the SGPR pair `sdst`. Lanes that are not active are 0. */
 void sim_write_mask(struct sim_wave *wave, const struct sim_instruction *instruction, uint64_t mask);
 
 #endif
