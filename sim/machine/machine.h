@@ -20,7 +20,8 @@ struct sim_chip_config {
     enum sim_chip chip;
     char name[64]; /* "AMD Instinct MI300X (simulated)" */
     uint32_t xccs, ses_per_xcc, shs_per_se, cus_per_sh, simds_per_cu, waves_per_simd;
-    uint32_t core_mhz; /* a multiple of 100 */
+    uint32_t active_cus_per_xcc; /* 0: all of them */
+    uint32_t core_mhz;           /* a multiple of 100 */
     uint64_t memory_bytes;
     uint64_t max_wave_instructions; /* of one dispatch; then it is endless: an error. 0: no limit */
 };
@@ -72,6 +73,10 @@ size_t sim_module_kernel_count(const struct sim_module *module);
 const struct sim_kernel *sim_module_kernel_at(const struct sim_module *module, size_t index);
 const struct sim_kernel_facts *sim_kernel_facts(const struct sim_kernel *kernel);
 
+/* ---- Queues: hardware's structure in device memory (amd_queue_t), for kernels that ask for queue_ptr ----------------- */
+int sim_queue_create(uint64_t *address, struct sim_machine *machine);
+void sim_queue_destroy(struct sim_machine *machine, uint64_t address);
+
 /* ---- Running --------------------------------------------------------------------------------------------------------- */
 struct sim_dispatch_config {
     const struct sim_kernel *kernel;
@@ -81,7 +86,7 @@ struct sim_dispatch_config {
     uint32_t dynamic_lds_bytes;
     const void
         *kernarg; /* kernarg_bytes, explicit arguments filled in; hidden ones are filled in by the machine. Copied. */
-    uint64_t queue_address; /* what queue_ptr shows */
+    uint64_t queue_address; /* what queue_ptr shows: of sim_queue_create, or 0: the machine's own queue */
     uint64_t dispatch_id;   /* index of the packet in its queue */
     uint64_t not_before_cycle;
 };
@@ -105,8 +110,8 @@ void sim_dispatch_release(struct sim_dispatch *dispatch); /* finished or failed 
 
 /* Execute waves in time order until `cycle`, or until some dispatch finishes or fails, whichever comes first. Returns the
  * cycle reached: `cycle` itself, or the end of that dispatch. UINT64_MAX: until one finishes. With nothing to run it
- * returns `cycle` at once. A dispatch in which every wave waits at a barrier, or which exceeds max_wave_instructions,
- * fails. */
+ * returns `cycle` at once (UINT64_MAX: the clock stands still). A dispatch in which nothing can go on, or which exceeds
+ * max_wave_instructions, fails. */
 uint64_t sim_machine_run(struct sim_machine *machine, uint64_t cycle);
 uint64_t sim_machine_now(const struct sim_machine *machine);
 
