@@ -58,9 +58,12 @@
 #include "device/disabled.h"
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #include "device/nvidia.h"
+#elif defined(__HIP__) || defined(__AMDGCN__)
+#include "device/amdgcn.h"
 #else
 #error \
-    "ktrace: KTRACE_ENABLE=1, but this compiler does not target a device that ktrace records on (CUDA C++ is supported)"
+    "ktrace: KTRACE_ENABLE=1, but this compiler does not target a device that ktrace records on (CUDA C++, HIP C++, and C and" \
+    "OpenCL C by clang for amdgcn are supported)"
 #endif
 
 #endif

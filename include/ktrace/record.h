@@ -14,7 +14,7 @@
 #ifndef KTRACE_RECORD_H
 #define KTRACE_RECORD_H
 
-#if defined(__OPENCL_VERSION__)
+#if defined(__OPENCL_C_VERSION__)
 typedef uchar ktrace_u8;
 typedef ushort ktrace_u16;
 typedef uint ktrace_u32;
@@ -24,6 +24,11 @@ typedef unsigned char ktrace_u8;
 typedef unsigned short ktrace_u16;
 typedef unsigned int ktrace_u32;
 typedef unsigned long long ktrace_u64;
+#elif defined(__AMDGCN__) && !defined(__HIP__) /* C for a device has no C library */
+typedef __UINT8_TYPE__ ktrace_u8;
+typedef __UINT16_TYPE__ ktrace_u16;
+typedef __UINT32_TYPE__ ktrace_u32;
+typedef __UINT64_TYPE__ ktrace_u64;
 #else
 #include <stddef.h>
 #include <stdint.h>
@@ -190,7 +195,6 @@ struct ktrace_wave_header {
     ktrace_u32 final_count_bytes[KTRACE_MAX_LANES];
 };
 
-#if !defined(__OPENCL_VERSION__)
 #if defined(__cplusplus)
 #define KTRACE_STATIC_ASSERT(condition, text) static_assert(condition, text)
 #else
@@ -203,6 +207,5 @@ KTRACE_STATIC_ASSERT(sizeof(struct ktrace_control) == 120, "ktrace_control is 12
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_control_amdgcn) == 136, "ktrace_control_amdgcn is 136 bytes on the wire");
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_counter_line) == KTRACE_COUNTER_STRIDE_BYTES, "a counter has its own line");
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_wave_header) == 256, "ktrace_wave_header is 256 bytes on the wire");
-#endif
 
 #endif

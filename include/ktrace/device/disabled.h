@@ -10,6 +10,8 @@ typedef unsigned int ktrace_token;
 template <class T>
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 __host__ __device__
+#elif defined(__HIP__)
+__attribute__((host, device))
 #endif
     inline void
     ktrace_disabled_use(const T &)

@@ -249,8 +249,12 @@ struct registered_unit {
         return (int)error;
     }
     registered_unit()
-        : registration{sizeof(struct ktrace_registration), nullptr, &ktrace_control_block, symbol_address,
-                       __BASE_FILE__}
+        : registration{sizeof(struct ktrace_registration),
+                       nullptr,
+                       &ktrace_control_block,
+                       symbol_address,
+                       __BASE_FILE__,
+                       KTRACE_ARCH_NVIDIA}
     {
         ktrace_register(&registration);
     }
