@@ -236,7 +236,7 @@ struct facts {
 static struct kt_snapshot *make_capture(struct facts *facts, uint64_t buffer_bytes)
 {
     struct kt_layout layout;
-    check(kt_layout_make(&layout, buffer_bytes, 0, 0), "layout");
+    check(kt_layout_make(&layout, KTRACE_ARCH_NVIDIA, buffer_bytes, 0, 0), "layout");
     struct device device = {.build = build_begin(layout.main_ring_slots, layout.lane_ring_slots), .random = 1};
     struct sites sites = make_sites(device.build);
     for (uint32_t place = 0; place < PLACES; place++) {

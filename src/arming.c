@@ -58,6 +58,8 @@ static int shares_control(const struct kt_arming *arming, uint64_t control)
 
 int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entry)
 {
+    if (entry->arch != arming->arch)
+        return KTRACE_OK;
     uint64_t control = 0;
     int status = find_control(&control, arming, entry);
     if (status < 0)
@@ -69,7 +71,7 @@ int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entr
         return kt_fail_memory((arming->count + 1) * sizeof *modules);
     arming->modules = modules;
     struct kt_armed_module armed = {.control = control, .entry = entry};
-    status = kt_module_read(&armed.module, arming->backend, control, arming->count + 1);
+    status = kt_module_read(&armed.module, arming->backend, arming->arch, control, arming->count + 1);
     if (status < 0)
         return status;
     status = arm(arming, &armed);

@@ -13,6 +13,7 @@ struct kt_armed_module {
 
 struct kt_arming {
     struct kt_backend *backend;
+    uint32_t arch;                 /* modules of another are left alone */
     struct ktrace_control control; /* what every module gets, but for its number */
     struct kt_armed_module *modules;
     uint32_t count;

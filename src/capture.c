@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend_choice.h"
 #include "collect.h"
 #include "error.h"
 #include "locks.h"
@@ -58,7 +59,7 @@ static int read_options(struct ktrace_capture_options *out, const struct ktrace_
     return KTRACE_OK;
 }
 
-static int check_filter(const struct ktrace_filter *filter)
+static int check_filter(const struct ktrace_filter *filter, uint32_t arch)
 {
     static const char axis[] = "xyz";
     for (int i = 0; i < 3; i++)
@@ -66,8 +67,8 @@ static int check_filter(const struct ktrace_filter *filter)
             return kt_fail(KTRACE_ERROR_ARGUMENT, "the filter's block range in %c is empty: %u to %u", axis[i],
                            filter->block_first[i], filter->block_last[i]);
     if (filter->place_first > filter->place_last)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "the filter's SM range is empty: %u to %u", filter->place_first,
-                       filter->place_last);
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "the filter's %s range is empty: %u to %u",
+                       arch == KTRACE_ARCH_AMDGCN ? "XCC" : "SM", filter->place_first, filter->place_last);
     if ((filter->wave_mask_low | filter->wave_mask_high) == 0)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "the filter's wave mask is empty: start from KTRACE_FILTER_INIT");
     return KTRACE_OK;
@@ -78,7 +79,8 @@ static int check_filter(const struct ktrace_filter *filter)
 static void take_anchor(struct ktrace_capture *capture)
 {
     struct kt_host_anchor anchor;
-    if (capture->backend->ops->host_anchor(&anchor, capture->backend) < 0)
+    const struct kt_backend_ops *ops = capture->backend->ops;
+    if (ops->host_anchor == NULL || ops->host_anchor(&anchor, capture->backend) < 0)
         return;                                 /* a trace without is still right */
     if (capture->anchor_count == MAX_ANCHORS) { /* keep the first; time between is covered by its neighbours */
         memmove(&capture->anchors[1], &capture->anchors[2], (MAX_ANCHORS - 2) * sizeof capture->anchors[0]);
@@ -151,11 +153,13 @@ static int set_up(struct ktrace_capture *capture, const struct ktrace_capture_op
     capture->listener.detached = module_detached;
 
     struct kt_layout layout;
-    int status = options->filter ? check_filter(options->filter) : KTRACE_OK;
+    int status = capture->backend->ops->facts(&capture->facts, capture->backend);
+    const uint32_t arch = capture->arming.arch = capture->facts.arch;
+    if (status == KTRACE_OK && options->filter)
+        status = check_filter(options->filter, arch);
     if (status == KTRACE_OK)
-        status = kt_layout_make(&layout, options->buffer_bytes, options->events_per_wave, options->events_per_lane);
-    if (status == KTRACE_OK)
-        status = capture->backend->ops->facts(&capture->facts, capture->backend);
+        status =
+            kt_layout_make(&layout, arch, options->buffer_bytes, options->events_per_wave, options->events_per_lane);
     if (status == KTRACE_OK)
         status = kt_buffer_make(&capture->buffer, capture->backend, &layout);
     if (status < 0)
@@ -226,7 +230,7 @@ static int fail_overflow(const struct ktrace_capture *capture, const struct kt_u
         slots[i] = (uint32_t)needs[i].most;
         put(&option, option_limit, "%s%s >= %u", option > options ? ", " : "", needs[i].option, slots[i]);
     }
-    const uint64_t bytes = possible ? kt_layout_bytes_for(waves, slots[0], slots[1]) : 0;
+    const uint64_t bytes = possible ? kt_layout_bytes_for(layout->arch, waves, slots[0], slots[1]) : 0;
     if (bytes > layout->buffer_bytes)
         put(&option, option_limit, "%sbuffer_bytes >= %llu", option > options ? ", " : "", (unsigned long long)bytes);
     if (bytes)
@@ -239,6 +243,37 @@ static int fail_overflow(const struct ktrace_capture *capture, const struct kt_u
             "or begin with keep_last to keep the newest",
             KT_MAX_RING_SLOTS);
     return kt_fail(KTRACE_ERROR_OVERFLOW, "the capture overflowed: %s; nothing of this read is kept", text);
+}
+
+/* Modules of the other runtime, which this capture cannot see: how many, and the first few by name. */
+static void put_others(char **end, const char *limit, uint32_t arch)
+{
+    uint32_t others = 0;
+    for (int naming = 0; naming < 2; naming++) {
+        uint32_t named = 0;
+        const char *separator = naming ? " (" : "";
+        for (const struct kt_registry_entry *entry = kt_registry_first(); entry; entry = kt_registry_next(entry)) {
+            if (kt_registry_is_gone(entry) || entry->arch == arch)
+                continue;
+            others += !naming;
+            if (naming && entry->registration && named++ < 3) {
+                put(end, limit, "%s%s", separator, entry->registration->file);
+                separator = ", ";
+            }
+        }
+        if (others == 0)
+            return;
+        const uint32_t other = arch == KTRACE_ARCH_AMDGCN ? KTRACE_ARCH_NVIDIA : KTRACE_ARCH_AMDGCN;
+        if (naming)
+            put(end, limit, "%s: to record %s begin with the backend \"%s\"",
+                named > 3 ? ", ...)"
+                : named   ? ")"
+                          : "",
+                others == 1 ? "it" : "them", other == KTRACE_ARCH_AMDGCN ? "hip" : "cuda");
+        else
+            put(end, limit, "; this capture is of a %s device and cannot see %u annotated %s module%s",
+                kt_backend_runtime(arch), others, kt_backend_runtime(other), others == 1 ? "" : "s");
+    }
 }
 
 /* Why there is nothing, or not all. NULL when memory ran out. */
@@ -255,7 +290,9 @@ static char *explain(const struct ktrace_capture *capture, const struct kt_usage
     else if (usage->waves_recorded == 0 && arming->count == 0)
         put(&end, limit,
             "nothing was recorded: no annotated module is known (compile kernels with KTRACE_ENABLE=1; hand modules "
-            "loaded through the driver API to ktrace_attach_cuda_module)");
+            "loaded through the %s to ktrace_attach_%s_module)",
+            arming->arch == KTRACE_ARCH_AMDGCN ? "module API" : "driver API",
+            arming->arch == KTRACE_ARCH_AMDGCN ? "hip" : "cuda");
     else if (usage->waves_recorded == 0)
         put(&end, limit,
             "nothing was recorded: no kernel with KTRACE_KERNEL ran on the capture's device since the capture began, "
@@ -267,6 +304,8 @@ static char *explain(const struct ktrace_capture *capture, const struct kt_usage
     if (capture->modules_late)
         put(&end, limit, "%s%u module%s loaded since the capture began record%s from now on", end > text ? "; " : "",
             capture->modules_late, capture->modules_late == 1 ? "" : "s", capture->modules_late == 1 ? "s" : "");
+    if (usage->waves_recorded == 0)
+        put_others(&end, limit, arming->arch);
     if (arming->problem[0])
         put(&end, limit, "%sa module could not be armed and records nothing: %s", end > text ? "; " : "",
             arming->problem);
@@ -294,12 +333,12 @@ static int complete(struct kt_snapshot *snapshot, const struct ktrace_capture *c
     memcpy(anchors, capture->anchors, sizeof capture->anchors);
     snapshot->anchors = anchors;
     snapshot->anchor_count = capture->anchor_count;
-    snapshot->arch = capture->facts.arch;
     snapshot->places = capture->facts.places;
     snapshot->clock_khz = capture->facts.clock_khz;
     snapshot->wall_tick_ns = capture->facts.wall_tick_ns;
     snapshot->capability = capture->facts.capability;
-    snapshot->flags = (peek ? KT_SNAPSHOT_PEEK : 0u) | (capture->keep_last ? KT_SNAPSHOT_KEEP_LAST : 0u);
+    snapshot->flags = (peek ? KT_SNAPSHOT_PEEK : 0u) | (capture->keep_last ? KT_SNAPSHOT_KEEP_LAST : 0u) |
+                      (capture->facts.simulated ? KT_SNAPSHOT_SIMULATED : 0u);
     return KTRACE_OK;
 }
 
@@ -425,7 +464,7 @@ static int begin(struct ktrace_capture **out, struct kt_backend *backend, const 
     if (status == KTRACE_OK)
         status = check_none_open(); /* before waiting for whoever reads it */
     if (status == KTRACE_OK && backend == NULL)
-        status = kt_backend_open_cuda(&backend);
+        status = kt_backend_choose(&backend, options.backend);
     if (status == KTRACE_OK) {
         kt_operation_lock();
         status = check_none_open();

@@ -4,6 +4,7 @@
 
 #define BANK_SITES_MAX (0x10000 / sizeof(struct ktrace_site))
 #define WAVE_SLOTS_MAX (1u << 30)
+#define AMDGCN_LANES_MAX 64u
 
 uint64_t kt_waves_per_workgroup(const struct ktrace_wave_header *header)
 {
@@ -29,8 +30,9 @@ uint64_t kt_waves_of_grid(const struct ktrace_wave_header *header)
     return waves;
 }
 
-int kt_check_header(const struct ktrace_wave_header *header, uint64_t number)
+int kt_check_header(const struct ktrace_wave_header *header, uint32_t arch, uint64_t number)
 {
+    const uint32_t lanes_max = header->arch == KTRACE_ARCH_AMDGCN ? AMDGCN_LANES_MAX : KTRACE_MAX_LANES;
     unsigned long long n = number;
     uint64_t waves;
     if (header->magic != KTRACE_WAVE_MAGIC)
@@ -42,9 +44,11 @@ int kt_check_header(const struct ktrace_wave_header *header, uint64_t number)
                        header->version, KTRACE_WIRE_VERSION);
     if (header->arch < KTRACE_ARCH_NVIDIA || header->arch > KTRACE_ARCH_HOST)
         return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: architecture %u is unknown", n, header->arch);
-    if (header->lane_count == 0 || header->lane_count > KTRACE_MAX_LANES)
-        return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: %u lanes are not 1 to %u", n, header->lane_count,
-                       KTRACE_MAX_LANES);
+    if ((header->arch == KTRACE_ARCH_AMDGCN) != (arch == KTRACE_ARCH_AMDGCN)) /* they differ in what rings are */
+        return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: architecture %u in a trace of architecture %u", n, header->arch,
+                       arch);
+    if (header->lane_count == 0 || header->lane_count > lanes_max)
+        return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: %u lanes are not 1 to %u", n, header->lane_count, lanes_max);
     for (int i = 0; i < 3; i++) {
         if (header->grid[i] == 0 || header->block[i] == 0)
             return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: grid or block dimension %d is zero", n, i);
@@ -60,15 +64,17 @@ int kt_check_header(const struct ktrace_wave_header *header, uint64_t number)
     return 0;
 }
 
-static int check_site(const struct kt_site *site, const struct kt_site *previous, uint32_t module)
+/* Ids of amdgcn: 0, 1, 2, ... */
+static int check_indexed_site(const struct kt_site *site, uint32_t index, uint32_t module)
 {
-    if (site->kind < KTRACE_KIND_KERNEL || site->kind > KTRACE_KIND_NEXT)
-        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has the unknown kind %u", module, site->kind);
-    if (site->payload_type > KTRACE_PAYLOAD_UINT32)
-        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has the unknown payload type %u", module,
-                       site->payload_type);
-    if (!site->name || !site->file)
-        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has no name", module);
+    if (site->wide || site->id != index)
+        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: site %u has id %llu, on amdgcn ids count the sites", module,
+                       index, (unsigned long long)site->id);
+    return 0;
+}
+
+static int check_site_id(const struct kt_site *site, const struct kt_site *previous, uint32_t module)
+{
     if (site->wide > 1 || (!site->wide && site->id > 0xFFFF))
         return kt_fail(KTRACE_ERROR_FORMAT, "module %u: site \"%s\" lies outside of the constant bank", module,
                        site->name);
@@ -77,20 +83,37 @@ static int check_site(const struct kt_site *site, const struct kt_site *previous
     return 0;
 }
 
+static int check_site(const struct kt_site *site, uint32_t module)
+{
+    if (site->kind < KTRACE_KIND_KERNEL || site->kind > KTRACE_KIND_NEXT)
+        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has the unknown kind %u", module, site->kind);
+    if (site->payload_type > KTRACE_PAYLOAD_UINT32)
+        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has the unknown payload type %u", module,
+                       site->payload_type);
+    if (!site->name || !site->file)
+        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has no name", module);
+    return 0;
+}
+
 static int check_modules(const struct kt_snapshot *snapshot)
 {
+    const int indexed = snapshot->arch == KTRACE_ARCH_AMDGCN;
     for (uint64_t i = 0; i < snapshot->module_count; i++) {
         const struct kt_module *module = &snapshot->modules[i];
         uint32_t in_bank = 0;
         if (i && module[-1].number >= module->number)
             return kt_fail(KTRACE_ERROR_FORMAT, "module %u: modules are not in order", module->number);
         for (uint32_t s = 0; s < module->site_count; s++) {
-            int status = check_site(&module->sites[s], s ? &module->sites[s - 1] : NULL, module->number);
+            const struct kt_site *site = &module->sites[s];
+            int status = check_site(site, module->number);
+            if (status == 0)
+                status = indexed ? check_indexed_site(site, s, module->number)
+                                 : check_site_id(site, s ? site - 1 : NULL, module->number);
             if (status < 0)
                 return status;
             in_bank += !module->sites[s].wide;
         }
-        if (in_bank > BANK_SITES_MAX)
+        if (in_bank > BANK_SITES_MAX && !indexed)
             return kt_fail(KTRACE_ERROR_FORMAT, "module %u: %u sites do not fit into a constant bank", module->number,
                            in_bank);
     }
@@ -109,11 +132,13 @@ static int check_ring(const struct kt_snapshot *snapshot, uint64_t number)
 {
     const struct kt_ring *ring = &snapshot->rings[number];
     unsigned long long n = number;
-    if (ring->wave >= snapshot->wave_count || ring->lane >= KTRACE_MAX_LANES)
+    const uint32_t lanes = snapshot->arch == KTRACE_ARCH_AMDGCN ? 1 : KTRACE_MAX_LANES;
+    if (ring->wave >= snapshot->wave_count || ring->lane >= lanes)
         return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: wave %u, lane %u is not there", n, ring->wave, ring->lane);
     if (number && (ring[-1].wave > ring->wave || (ring[-1].wave == ring->wave && ring[-1].lane >= ring->lane)))
         return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: rings are not in order", n);
-    if (ring->first_slot > snapshot->slot_count || ring->slot_count > snapshot->slot_count - ring->first_slot)
+    if (ring->first_slot > snapshot->slot_count ||
+        kt_ring_stored_slots(snapshot, ring) > snapshot->slot_count - ring->first_slot)
         return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: its slots lie outside of the snapshot's", n);
 
     uint32_t capacity = ring->lane ? snapshot->lane_ring_slots : snapshot->main_ring_slots;
@@ -132,13 +157,13 @@ static int check_rings(const struct kt_snapshot *snapshot)
     int status = 0;
     if (snapshot->ring_count)
         status = check_capacity(snapshot->main_ring_slots, "lane 0's");
-    if (snapshot->ring_count && status == 0)
+    if (snapshot->ring_count && status == 0 && snapshot->arch != KTRACE_ARCH_AMDGCN)
         status = check_capacity(snapshot->lane_ring_slots, "other lanes'");
     for (uint64_t i = 0; i < snapshot->ring_count && status == 0; i++) {
         const struct kt_ring *ring = &snapshot->rings[i];
         status = check_ring(snapshot, i);
         of_wave = (i && ring[-1].wave == ring->wave ? of_wave : 0) + ring->slot_count;
-        total += ring->slot_count;
+        total += kt_ring_stored_slots(snapshot, ring);
         if (status == 0 && of_wave > WAVE_SLOTS_MAX)
             status = kt_fail(KTRACE_ERROR_FORMAT, "wave %u: more than %u slots", ring->wave, WAVE_SLOTS_MAX);
         /* or slots would be decoded many times over */
@@ -155,7 +180,7 @@ int kt_check_snapshot(const struct kt_snapshot *snapshot)
     if (snapshot->wave_count >= 0xFFFFFFFF || snapshot->module_count >= 0xFFFFFFFF)
         return kt_fail(KTRACE_ERROR_FORMAT, "more waves or modules than can be counted");
     for (uint64_t i = 0; i < snapshot->wave_count && status == 0; i++)
-        status = kt_check_header(&snapshot->waves[i], i);
+        status = kt_check_header(&snapshot->waves[i], snapshot->arch, i);
     if (status == 0)
         status = check_modules(snapshot);
     if (status == 0)

@@ -12,12 +12,7 @@
 int kt_buffer_make(struct kt_buffer *out, struct kt_backend *backend, const struct kt_layout *layout)
 {
     struct kt_buffer buffer = {.layout = *layout};
-    const uint64_t alignment = kt_layout_main_ring_bytes(layout) > sizeof(struct ktrace_wave_header)
-                                   ? kt_layout_main_ring_bytes(layout)
-                                   : sizeof(struct ktrace_wave_header);
-    const uint64_t lane_alignment = kt_layout_lane_ring_bytes(layout);
-    const uint64_t worst = alignment > lane_alignment ? alignment : lane_alignment;
-    const uint64_t bytes = layout->total_bytes + worst;
+    const uint64_t alignment = layout->alignment_bytes, bytes = layout->total_bytes + alignment;
     int status = backend->ops->allocate(&buffer.allocation, backend, bytes);
     if (status == KTRACE_OK)
         status = backend->ops->allocate(&buffer.counters, backend, sizeof(struct ktrace_counters));
@@ -29,8 +24,7 @@ int kt_buffer_make(struct kt_buffer *out, struct kt_backend *backend, const stru
         kt_buffer_free(&buffer, backend);
         return status;
     }
-    /* Aligned to the larger kind of ring, so that every offset of the layout is aligned to its own. */
-    buffer.main_rings = (buffer.allocation + worst - 1) / worst * worst;
+    buffer.main_rings = (buffer.allocation + alignment - 1) / alignment * alignment;
     buffer.lane_rings = buffer.main_rings + layout->lane_rings_offset;
     buffer.headers = buffer.main_rings + layout->headers_offset;
     *out = buffer;
@@ -76,8 +70,8 @@ int kt_buffer_clear(const struct kt_buffer *buffer, struct kt_backend *backend, 
     const uint64_t regions = usage->rows * layout->partitions;
     int status = KTRACE_OK;
     if (regions) {
-        status = backend->ops->clear(backend, buffer->main_rings, regions * kt_layout_main_ring_bytes(layout));
-        if (status == KTRACE_OK)
+        status = backend->ops->clear(backend, buffer->main_rings, regions * kt_layout_main_pitch_bytes(layout));
+        if (status == KTRACE_OK && layout->lane_ring_slots)
             status = backend->ops->clear(backend, buffer->lane_rings,
                                          regions * KT_LANE_RINGS * kt_layout_lane_ring_bytes(layout));
         if (status == KTRACE_OK)
@@ -93,7 +87,7 @@ int kt_buffer_clear(const struct kt_buffer *buffer, struct kt_backend *backend, 
 /* Where a wave's rings are in host memory. */
 struct wave_source {
     uint64_t region;
-    const unsigned char *main_ring;  /* main_bytes of it */
+    const unsigned char *main_ring;  /* main_bytes of it; on amdgcn its overhang's first slot may be among them */
     const unsigned char *lane_rings; /* 31 pieces of lane_bytes, or NULL: no lane but 0 recorded */
     int inside;                      /* not 0: some lane that was there at the start has not left */
 };
@@ -115,11 +109,25 @@ static uint64_t ring_bytes(const struct collection *work, uint32_t lane)
     return lane == 0 ? kt_layout_main_ring_bytes(layout) : kt_layout_lane_ring_bytes(layout);
 }
 
+static int is_amdgcn(const struct collection *work)
+{
+    return work->buffer->layout.arch == KTRACE_ARCH_AMDGCN;
+}
+
+/* Lanes that have a ring. */
+static uint32_t lanes_of(const struct collection *work)
+{
+    return is_amdgcn(work) ? 1 : KTRACE_MAX_LANES;
+}
+
 /* The header counts the lanes that were there at the start and does not say which: any may have returned before. Once as
- * many have left, a lane without a final count never was there; until then each of them may be inside. */
-static int some_lane_inside(const struct ktrace_wave_header *wave)
+ * many have left, a lane without a final count never was there; until then each of them may be inside. On amdgcn the wave
+ * records as one. */
+static int some_lane_inside(const struct collection *work, const struct ktrace_wave_header *wave)
 {
     uint32_t left = 0;
+    if (is_amdgcn(work))
+        return wave->final_count_bytes[0] == 0;
     for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
         left += wave->final_count_bytes[lane] != 0;
     return left < wave->lane_count;
@@ -138,7 +146,7 @@ static uint64_t used_bytes(const struct collection *work, uint64_t wave, uint32_
 
 static int lanes_used(const struct collection *work, uint64_t wave)
 {
-    for (uint32_t lane = 1; lane < KTRACE_MAX_LANES; lane++)
+    for (uint32_t lane = 1; lane < lanes_of(work); lane++)
         if (used_bytes(work, wave, lane))
             return 1;
     return 0;
@@ -147,7 +155,8 @@ static int lanes_used(const struct collection *work, uint64_t wave)
 /* A peek can meet a wave that is writing its header. Otherwise a bad header is an error, of kt_check_snapshot. */
 static int is_there(const struct collection *work, const struct ktrace_wave_header *header, uint64_t region)
 {
-    return header->magic == KTRACE_WAVE_MAGIC && (!work->peek || kt_check_header(header, region) == KTRACE_OK);
+    return header->magic == KTRACE_WAVE_MAGIC &&
+           (!work->peek || kt_check_header(header, work->buffer->layout.arch, region) == KTRACE_OK);
 }
 
 static int copy_headers(struct collection *work)
@@ -169,7 +178,7 @@ static int copy_headers(struct collection *work)
         const uint64_t wave = snapshot->wave_count++;
         snapshot->waves[wave] = snapshot->waves[region];
         work->sources[wave] =
-            (struct wave_source){.region = region, .inside = some_lane_inside(&snapshot->waves[wave])};
+            (struct wave_source){.region = region, .inside = some_lane_inside(work, &snapshot->waves[wave])};
     }
     if (snapshot->wave_count < work->usage->waves_recorded)
         work->usage->headers_missing = work->usage->waves_recorded - snapshot->wave_count;
@@ -187,7 +196,7 @@ static void measure(struct collection *work)
     work->main_bytes = work->lane_bytes = 0;
     for (uint64_t i = 0; i < work->snapshot->wave_count; i++) {
         const struct ktrace_wave_header *wave = &work->snapshot->waves[i];
-        for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) {
+        for (uint32_t lane = 0; lane < lanes_of(work); lane++) {
             const uint64_t used = used_bytes(work, i, lane), whole = ring_bytes(work, lane);
             const uint64_t slots =
                 wave->final_count_bytes[lane] ? wave->final_count_bytes[lane] / KTRACE_SLOT_BYTES - 1 : 0;
@@ -200,12 +209,15 @@ static void measure(struct collection *work)
                 *most = slots;
         }
     }
+    /* Only an event in the last slot has something in the overhang. */
+    if (is_amdgcn(work) && work->main_bytes == ring_bytes(work, 0))
+        work->main_bytes += KTRACE_SLOT_BYTES;
 }
 
 static int copy_main_rings(struct collection *work)
 {
     const uint64_t regions = work->usage->rows * work->buffer->layout.partitions;
-    const uint64_t pitch = ring_bytes(work, 0);
+    const uint64_t pitch = kt_layout_main_pitch_bytes(&work->buffer->layout);
     if (work->main_bytes == 0)
         return KTRACE_OK;
     work->main_data = malloc(regions * work->main_bytes);
@@ -288,6 +300,8 @@ static int count_wrapped(const struct collection *work, uint64_t wave, uint32_t 
     const unsigned char *ring = ring_of(work, wave, lane);
     if (count <= KTRACE_SLOT_BYTES || count > whole || count % KTRACE_SLOT_BYTES || ring == NULL)
         return 0;
+    if (is_amdgcn(work) && work->main_bytes > whole && !is_empty(ring + whole, KTRACE_SLOT_BYTES))
+        return 1;
     return !is_empty(ring, KTRACE_SLOT_BYTES) ||
            !is_empty(ring + count, count + BEHIND_BYTES < whole ? BEHIND_BYTES : whole - count);
 }
@@ -299,7 +313,7 @@ static int raise_wrapped_counts(struct collection *work)
 {
     int raised = 0;
     for (uint64_t wave = 0; wave < work->snapshot->wave_count; wave++)
-        for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) {
+        for (uint32_t lane = 0; lane < lanes_of(work); lane++) {
             if (!count_wrapped(work, wave, lane))
                 continue;
             const uint64_t sequences = (uint64_t)0x10000 * KTRACE_SLOT_BYTES, whole = ring_bytes(work, lane);
@@ -358,6 +372,12 @@ static void pack_ring(struct collection *work, uint64_t wave_index, uint32_t lan
                                                                .slot_count = (uint32_t)slots,
                                                                .first_slot = snapshot->slot_count};
     snapshot->slot_count += slots;
+    if (is_amdgcn(work)) {
+        struct ktrace_slot *overhang = &snapshot->slots[snapshot->slot_count++];
+        memset(overhang, 0, sizeof *overhang);
+        if (work->main_bytes > capacity * KTRACE_SLOT_BYTES)
+            memcpy(overhang, ring + capacity * KTRACE_SLOT_BYTES, sizeof *overhang);
+    }
 }
 
 static int pack(struct collection *work)
@@ -365,17 +385,17 @@ static int pack(struct collection *work)
     struct kt_snapshot *snapshot = work->snapshot;
     uint64_t rings = 0, slots = 0;
     for (uint64_t i = 0; i < snapshot->wave_count; i++)
-        for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++) {
+        for (uint32_t lane = 0; lane < lanes_of(work); lane++) {
             const uint64_t kept = kept_slots(work, i, lane);
             rings += kept != 0;
-            slots += kept;
+            slots += kept + (kept && is_amdgcn(work));
         }
     snapshot->rings = malloc(rings ? rings * sizeof *snapshot->rings : 1);
     snapshot->slots = malloc(slots ? slots * sizeof *snapshot->slots : 1);
     if (snapshot->rings == NULL || snapshot->slots == NULL)
         return kt_fail_memory(slots * sizeof *snapshot->slots);
     for (uint64_t i = 0; i < snapshot->wave_count; i++)
-        for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
+        for (uint32_t lane = 0; lane < lanes_of(work); lane++)
             pack_ring(work, i, lane);
     return KTRACE_OK;
 }
@@ -455,7 +475,7 @@ int kt_collect(struct kt_snapshot **out, struct kt_usage *usage, struct kt_backe
         status = pack(&work);
     if (status == KTRACE_OK)
         status = copy_modules(work.snapshot, arming);
-    if (status == KTRACE_OK)
+    if (status == KTRACE_OK && !is_amdgcn(&work))
         status = add_wide_sites(&work);
     free(work.sources);
     free(work.main_data);
@@ -464,6 +484,7 @@ int kt_collect(struct kt_snapshot **out, struct kt_usage *usage, struct kt_backe
         kt_snapshot_destroy(work.snapshot);
         return status;
     }
+    work.snapshot->arch = buffer->layout.arch;
     work.snapshot->main_ring_slots = buffer->layout.main_ring_slots;
     work.snapshot->lane_ring_slots = buffer->layout.lane_ring_slots;
     work.snapshot->buffer_bytes = buffer->layout.buffer_bytes;

@@ -21,6 +21,8 @@ struct walk {
     uint32_t count;
     uint64_t first_index; /* of slot 0 of the walk */
     uint32_t control_offset;
+    uint32_t last_place;                /* of the ring */
+    const struct ktrace_slot *overhang; /* amdgcn: the slot behind it; NULL: payloads go on at place 0 */
     const struct kt_site_index *sites;
 };
 
@@ -40,7 +42,7 @@ static inline uint64_t bits_of(const struct ktrace_slot *slot)
 static inline const struct kt_site *site_of(const struct walk *walk, const struct ktrace_slot *slot,
                                             const struct ktrace_slot *next)
 {
-    if (slot->site != KTRACE_SITE_WIDE)
+    if (slot->site != KTRACE_SITE_WIDE || walk->overhang)
         return kt_site_index_event(walk->sites, walk->control_offset, slot->site);
     return next ? kt_site_index_wide_event(walk->sites, bits_of(next)) : NULL;
 }
@@ -56,18 +58,38 @@ static inline int token_is_valid(const struct ktrace_slot *slot, const struct kt
     return (slot->sequence & 1) != 0 || (slot->sequence == 0 && site->kind == KTRACE_KIND_NEXT);
 }
 
+/* A ring that wrapped may begin with place 0, where an event of the lap before may lie: no payload of its lap covers it any
+ * more. Only a sequence number that did not wrap itself tells. */
+static inline int may_be_dead(const struct walk *walk, uint32_t i, const struct kt_site *site)
+{
+    return walk->overhang && i == 0 && walk->first_index > 1 && (walk->first_index & walk->last_place) == 0 &&
+           (has_token(site) || walk->last_place >= SEQUENCES - 1);
+}
+
 static inline const struct kt_site *event_at(const struct walk *walk, uint32_t i)
 {
     const struct ktrace_slot *slot = slot_at(walk, i);
     const struct kt_site *site = site_of(walk, slot, i + 1 < walk->count ? slot_at(walk, i + 1) : NULL);
     if (!site || (has_token(site) ? !token_is_valid(slot, site) : slot->sequence != (uint16_t)(walk->first_index + i)))
         return NULL;
-    return site;
+    return may_be_dead(walk, i, site) ? NULL : site;
 }
 
 static inline uint32_t followers_of(const struct kt_site *site)
 {
     return (uint32_t)(site->wide != 0) + (site->payload_type != KTRACE_PAYLOAD_NONE);
+}
+
+static inline const struct ktrace_slot *payload_at(const struct walk *walk, uint32_t i)
+{
+    const int over_the_edge = walk->overhang && ((walk->first_index + i) & walk->last_place) == walk->last_place;
+    return over_the_edge ? walk->overhang : slot_at(walk, i + 1);
+}
+
+/* The low half of what a range that begins at slot i is known by. */
+static inline uint16_t token_at(const struct walk *walk, uint32_t i)
+{
+    return (uint16_t)(walk->overhang ? 2 * (walk->first_index + i) + 1 : slot_at(walk, i)->clock_ticks | 1);
 }
 
 /* A payload's slot to 64 bits: types of 32 leave the upper half as it was. */
@@ -123,6 +145,7 @@ static size_t read_event(struct kt_ring_event *out, const struct walk *walk, uin
 {
     const struct ktrace_slot *slot = slot_at(walk, i);
     struct kt_ring_event event = {.clock_ticks = slot->clock_ticks, .lane = lane};
+    const uint16_t token = token_at(walk, i);
     size_t count = 0;
     i += site->wide;
     if (site->kind == KTRACE_KIND_NEXT) {
@@ -134,9 +157,9 @@ static size_t read_event(struct kt_ring_event *out, const struct walk *walk, uin
         site = &halves[1];
     }
     event.site = site;
-    event.token = site->kind == KTRACE_KIND_STOP ? slot->sequence : (uint16_t)(slot->clock_ticks | 1);
+    event.token = site->kind == KTRACE_KIND_STOP ? slot->sequence : token;
     if (site->payload_type != KTRACE_PAYLOAD_NONE) {
-        event.payload = extended(bits_of(slot_at(walk, i + 1)), site->payload_type);
+        event.payload = extended(bits_of(payload_at(walk, i)), site->payload_type);
         event.flags = KT_EVENT_PAYLOAD;
     }
     out[count] = event;
@@ -243,8 +266,9 @@ static uint64_t newest_by_clock(const struct walk *ring, const uint32_t *places,
 }
 
 /* The places of what looks like an event and is none's follower; those of STOP and NEXT only `with_tokens`. An event of the
- * lap before can lose its followers to the newest event, which then has an index of just one lap more. The first time around
- * finds out what covers place 0. */
+ * lap before can lose its followers to the newest event, which then has an index of just one lap more. Not at place 0 of a ring
+ * with an overhang: what covers that is not over before its event is overwritten. The first time around finds out what
+ * covers place 0. */
 static size_t find_events(uint32_t *places, const struct walk *ring, int with_tokens)
 {
     size_t count = 0;
@@ -254,7 +278,8 @@ static size_t find_events(uint32_t *places, const struct walk *ring, int with_to
         const struct kt_site *site = event_at_place(ring, place);
         uint16_t sequence = ring->slots[place].sequence;
         int numbered = site && !has_token(site);
-        if (site && (covered == 0 || (numbered && sequence == (uint16_t)(next_sequence + capacity)))) {
+        int may_uncover = place != 0 || !ring->overhang;
+        if (site && (covered == 0 || (may_uncover && numbered && sequence == (uint16_t)(next_sequence + capacity)))) {
             covered = followers_of(site);
             next_sequence = (numbered ? sequence : next_sequence) + 1u;
             if (i >= capacity && (numbered || with_tokens))
@@ -374,10 +399,14 @@ static int decode_ring(struct run *out, struct kt_decoded_wave *wave, const stru
 {
     const struct ktrace_wave_header *header = &decoder->snapshot->waves[ring->wave];
     uint64_t recorded = header->final_count_bytes[ring->lane] / 8 - 1;
+    const int amdgcn = decoder->snapshot->arch == KTRACE_ARCH_AMDGCN;
     struct walk walk = {.slots = ring->slot_count ? decoder->snapshot->slots + ring->first_slot : NULL,
                         .mask = 0xFFFFFFFF,
                         .count = ring->slot_count,
                         .control_offset = header->control_offset,
+                        .last_place =
+                            (ring->lane ? decoder->snapshot->lane_ring_slots : decoder->snapshot->main_ring_slots) - 1,
+                        .overhang = amdgcn ? decoder->snapshot->slots + ring->first_slot + ring->slot_count : NULL,
                         .sites = decoder->sites};
     if (ring->whole) {
         walk.mask = ring->slot_count - 1;
@@ -441,10 +470,11 @@ static uint32_t merge(struct kt_event *events, uint16_t *tokens, struct run *run
 static void count_missing_rings(struct kt_decoded_wave *wave, const struct ktrace_wave_header *header,
                                 const struct kt_ring *rings, size_t ring_count)
 {
+    const uint32_t lanes = header->arch == KTRACE_ARCH_AMDGCN ? 1 : KTRACE_MAX_LANES;
     uint32_t present = 0;
     for (size_t i = 0; i < ring_count; i++)
         present |= 1u << rings[i].lane;
-    for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
+    for (uint32_t lane = 0; lane < lanes; lane++)
         if (!(present >> lane & 1) && header->final_count_bytes[lane] >= 16)
             wave->slots_lost += header->final_count_bytes[lane] / 8 - 1;
 }

@@ -7,6 +7,9 @@
  * site says how many slots follow it. STOP and NEXT have half a token in place of the sequence number, and are known by their
  * site alone. A finished ring's count says where it stands. A ring whose lane never left the kernel has no count: its newest
  * event is found from the sequence numbers, or where there are none from the clocks.
+ *
+ * On amdgcn a wave has one ring, and the payload of an event in the ring's last place lies in its overhang. Place 0 has the index
+ * that this payload takes, and holds nothing of this lap then.
  */
 #ifndef KT_DECODE_H
 #define KT_DECODE_H

@@ -37,6 +37,8 @@ static int compare_identity(const struct ktrace_wave_header *a, const struct ktr
         ORDER(a->block[i], b->block[i]);
     }
     ORDER(a->arch, b->arch);
+    if (a->arch == KTRACE_ARCH_AMDGCN) /* elsewhere the field was reserved */
+        ORDER(a->queue, b->queue);
     return 0;
 }
 
@@ -201,6 +203,7 @@ static void make_launch(struct kt_launch *launch, const struct draft *draft, con
 {
     *launch = (struct kt_launch){.occurrence = draft->occurrence,
                                  .grid_id = header->grid_id,
+                                 .queue = header->arch == KTRACE_ARCH_AMDGCN ? header->queue : 0,
                                  .begin_ps = draft->begin_ps,
                                  .end_ps = draft->begin_ps,
                                  .waves_launched = kt_waves_of_grid(header)};
@@ -215,8 +218,11 @@ static void make_launch(struct kt_launch *launch, const struct draft *draft, con
 static const struct kt_site *kernel_site(const struct kt_module *module, const struct ktrace_wave_header *header)
 {
     int wide = header->kernel_site > 0xFFFF;
-    const struct kt_site *site =
-        module ? kt_module_site(module, header->control_offset, header->kernel_site, wide) : NULL;
+    const struct kt_site *site = NULL;
+    if (module && header->arch == KTRACE_ARCH_AMDGCN)
+        site = kt_module_indexed_site(module, header->control_offset, header->kernel_site);
+    else if (module)
+        site = kt_module_site(module, header->control_offset, header->kernel_site, wide);
     return site && site->kind == KTRACE_KIND_KERNEL ? site : NULL;
 }
 

@@ -2,6 +2,8 @@
  *
  * Waves of one launch agree in module, kernel, grid id and shape. Every replay of a CUDA graph repeats the grid ids of its
  * nodes, but cannot overlap itself: in order of their starts, the first wave that is there again begins the next occurrence.
+ * On amdgcn the grid id is the dispatch id, which is unique in its queue, replayed or not; the queue is part of the identity.
+ * A queue that is made anew at the same address counts from 0 again, and is taken for a replay.
  */
 #ifndef KT_LAUNCH_H
 #define KT_LAUNCH_H

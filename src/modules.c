@@ -29,6 +29,8 @@ static int fetch(struct text_source *source, uint64_t address)
     const uint64_t left = source->base + source->bytes - address;
     source->window_bytes = left < TEXT_BYTES ? left : TEXT_BYTES;
     source->window_start = address;
+    if (backend->ops->read_constant)
+        return backend->ops->read_constant(backend, source->window, address, source->window_bytes);
     return backend->ops->to_host(backend, source->window, address, source->window_bytes, source->window_bytes, 1,
                                  source->peek);
 }
@@ -76,8 +78,9 @@ static int is_descriptor(const struct ktrace_site *site)
            site->payload_type <= KTRACE_PAYLOAD_UINT32 && site->version_line >> 24 == KTRACE_WIRE_VERSION;
 }
 
+/* `text`: where the descriptor says that its strings are. */
 static int add_site(struct kt_module *module, struct text_source *source, const struct ktrace_site *descriptor,
-                    uint64_t id, int wide)
+                    uint64_t text, uint64_t id, int wide)
 {
     struct kt_site *sites = realloc(module->sites, (module->site_count + 1) * sizeof *sites);
     if (sites == NULL)
@@ -88,7 +91,7 @@ static int add_site(struct kt_module *module, struct text_source *source, const 
                            .kind = descriptor->kind,
                            .payload_type = descriptor->payload_type,
                            .wide = (uint8_t)wide};
-    const int status = read_text(&site, source, descriptor->text);
+    const int status = read_text(&site, source, text);
     if (status < 0)
         return status;
     sites[module->site_count++] = site;
@@ -113,7 +116,7 @@ static int scan_bank(struct kt_module *module, struct text_source *source, const
         memcpy(&descriptor, bank + place, sizeof descriptor);
         if (!is_descriptor(&descriptor))
             continue;
-        const int status = add_site(module, source, &descriptor, (place - control_place) & 0xFFFFu, 0);
+        const int status = add_site(module, source, &descriptor, descriptor.text, (place - control_place) & 0xFFFFu, 0);
         if (status < 0 && status != KTRACE_ERROR_NOT_FOUND && status != KTRACE_ERROR_FORMAT)
             return status;
     }
@@ -121,30 +124,29 @@ static int scan_bank(struct kt_module *module, struct text_source *source, const
     return KTRACE_OK;
 }
 
-static int check_control(struct kt_backend *backend, uint64_t control)
+static int check_control(struct ktrace_control_amdgcn *block, struct kt_backend *backend, uint32_t arch,
+                         uint64_t control)
 {
-    struct ktrace_control block;
-    const int status = backend->ops->to_host(backend, &block, control, sizeof block, sizeof block, 1, 0);
+    const uint64_t bytes = arch == KTRACE_ARCH_AMDGCN ? sizeof *block : sizeof block->base;
+    const int status = backend->ops->to_host(backend, block, control, bytes, bytes, 1, 0);
     if (status < 0)
         return status;
-    if (block.magic != KTRACE_CONTROL_MAGIC)
+    if (block->base.magic != KTRACE_CONTROL_MAGIC)
         return kt_fail(KTRACE_ERROR_FORMAT, "the module's control block does not begin with ktrace's magic");
-    if (block.version != KTRACE_WIRE_VERSION || block.bytes != sizeof block)
+    if (block->base.version != KTRACE_WIRE_VERSION || block->base.bytes != bytes)
         return kt_fail(
             KTRACE_ERROR_VERSION,
             "the module was compiled with wire version %u of ktrace/device.h, this library reads %u: recompile "
             "it with the header that belongs to the library",
-            block.version, KTRACE_WIRE_VERSION);
+            block->base.version, KTRACE_WIRE_VERSION);
     return KTRACE_OK;
 }
 
-int kt_module_read(struct kt_module *out, struct kt_backend *backend, uint64_t control, uint32_t number)
+static int read_bank(struct kt_module *module, struct text_source *source, uint64_t control)
 {
-    int status = check_control(backend, control);
-    if (status < 0)
-        return status;
+    struct kt_backend *backend = source->backend;
     uint64_t base, bytes;
-    status = backend->ops->range_of(&base, &bytes, backend, control);
+    int status = backend->ops->range_of(&base, &bytes, backend, control);
     if (status < 0)
         return status;
     /* The bank is 64 KiB at most; where the range is larger, what an offset of 16 bits can reach. */
@@ -155,17 +157,95 @@ int kt_module_read(struct kt_module *out, struct kt_backend *backend, uint64_t c
         end = control + BANK_BYTES;
 
     unsigned char *bank = malloc(end - start);
+    if (bank == NULL)
+        return kt_fail_memory(end - start);
+    status = backend->ops->to_host(backend, bank, start, end - start, end - start, 1, 0);
+    if (status == KTRACE_OK)
+        status = scan_bank(module, source, bank, end - start, control - start);
+    free(bank);
+    return status;
+}
+
+/* ---- The section of an amdgcn module ----------------------------------------------------------------------------- */
+
+/* An event has 16 bits for the index among its translation unit's; what units there are, a module does not say. */
+#define SECTION_SITES_MAX 0x10000u
+
+static int read_constants(struct kt_backend *backend, unsigned char *data, uint64_t address, uint64_t bytes)
+{
+    while (bytes) {
+        uint64_t base, there;
+        int status = backend->ops->range_of(&base, &there, backend, address);
+        if (status < 0)
+            return status;
+        there = base + there - address;
+        const uint64_t part = there < bytes ? there : bytes;
+        status = backend->ops->read_constant ? backend->ops->read_constant(backend, data, address, part)
+                                             : backend->ops->to_host(backend, data, address, part, part, 1, 0);
+        if (status < 0)
+            return status;
+        data += part;
+        address += part;
+        bytes -= part;
+    }
+    return KTRACE_OK;
+}
+
+/* Every descriptor is ours, and its index is its id. */
+static int add_section(struct kt_module *module, struct text_source *source, const struct ktrace_site *descriptors,
+                       uint64_t address, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ktrace_site *descriptor = &descriptors[i];
+        const uint64_t own = address + i * sizeof *descriptor;
+        if (!is_descriptor(descriptor))
+            return kt_fail(KTRACE_ERROR_FORMAT,
+                           "descriptor %u of %u in the module's section ktrace_sites is none of this version: compile "
+                           "all its parts with the header that belongs to the library",
+                           i, count);
+        const int64_t distance = (int32_t)(uint32_t)descriptor->text;
+        const int status = add_site(module, source, descriptor, own + (uint64_t)distance, i, 0);
+        if (status < 0)
+            return status;
+    }
+    return KTRACE_OK;
+}
+
+static int read_section(struct kt_module *module, struct text_source *source, const struct ktrace_control_amdgcn *block)
+{
+    const uint64_t bytes = block->sites_end - block->sites_begin, count = bytes / sizeof(struct ktrace_site);
+    if (block->sites_end < block->sites_begin || bytes % sizeof(struct ktrace_site))
+        return kt_fail(KTRACE_ERROR_FORMAT,
+                       "the module's control block says that its annotations lie from 0x%llx to 0x%llx, which is no "
+                       "array of descriptors",
+                       (unsigned long long)block->sites_begin, (unsigned long long)block->sites_end);
+    if (count > SECTION_SITES_MAX)
+        return kt_fail(KTRACE_ERROR_UNSUPPORTED,
+                       "the module has %llu annotations, counting every copy that inlining, unrolling and templates "
+                       "make, and an event's id tells %u apart: annotate less, or divide it into several modules",
+                       (unsigned long long)count, SECTION_SITES_MAX);
+    struct ktrace_site *descriptors = malloc(bytes ? bytes : 1);
+    if (descriptors == NULL)
+        return kt_fail_memory(bytes);
+    int status = read_constants(source->backend, (unsigned char *)descriptors, block->sites_begin, bytes);
+    if (status == KTRACE_OK)
+        status = add_section(module, source, descriptors, block->sites_begin, (uint32_t)count);
+    free(descriptors);
+    return status;
+}
+
+int kt_module_read(struct kt_module *out, struct kt_backend *backend, uint32_t arch, uint64_t control, uint32_t number)
+{
+    struct ktrace_control_amdgcn block;
+    int status = check_control(&block, backend, arch, control);
+    if (status < 0)
+        return status;
     struct text_source *source = calloc(1, sizeof *source);
     struct kt_module module = {.number = number};
-    if (bank == NULL || source == NULL) {
-        status = kt_fail_memory(end - start + sizeof *source);
-    } else {
-        source->backend = backend;
-        status = backend->ops->to_host(backend, bank, start, end - start, end - start, 1, 0);
-    }
-    if (status == KTRACE_OK)
-        status = scan_bank(&module, source, bank, end - start, control - start);
-    free(bank);
+    if (source == NULL)
+        return kt_fail_memory(sizeof *source);
+    source->backend = backend;
+    status = arch == KTRACE_ARCH_AMDGCN ? read_section(&module, source, &block) : read_bank(&module, source, control);
     free(source);
     if (status < 0)
         kt_module_free(&module);
@@ -195,7 +275,7 @@ int kt_module_add_wide(struct kt_module *module, struct kt_backend *backend, uin
         return kt_fail_memory(sizeof *source);
     source->backend = backend;
     source->peek = peek;
-    status = add_site(module, source, &descriptor, id, 1);
+    status = add_site(module, source, &descriptor, descriptor.text, id, 1);
     free(source);
     if (status == KTRACE_OK)
         qsort(module->sites, module->site_count, sizeof *module->sites, by_id);

@@ -23,7 +23,8 @@
  * A stop names its start by half of its token: the newest open range with such a token is meant. Where that is closed already,
  * since lanes left a loop at different iterations and the first of them holds a token that is used up, it is the newest open
  * range of the same name; and where there is none, and another lane closed it, lanes have parted since they started it
- * together: it ends with the last of their stops.
+ * together: it ends with the last of their stops. On amdgcn all lanes are one, and a stop names the latest start of those that
+ * are active: a second stop by a token means that lanes have parted, and nothing else.
  */
 #include "pair.h"
 
@@ -252,16 +253,16 @@ static uint32_t open_of_name(struct kt_pairer *pairer, uint32_t name)
     return *newest;
 }
 
-static int stop(struct kt_pairer *pairer, struct kt_event *events, uint32_t i, uint16_t token)
+static int stop(struct kt_pairer *pairer, struct kt_event *events, uint32_t i, uint16_t token, int one_lane)
 {
     if (pairer->start_count == 0)
         return 0;
     uint32_t found = open_of_token(pairer, token), newest = pairer->newest_of_token[token / 2];
-    if (!found && newest)
+    if (!found && newest && !one_lane)
         found = open_of_name(pairer, pairer->starts[newest - 1].name);
     if (!found && newest) { /* lanes that part stop what they started together: it ends with the last of them */
         struct kt_event *other = &events[events[pairer->starts[newest - 1].event].partner];
-        if (other->lane == events[i].lane)
+        if (other->lane == events[i].lane && !one_lane)
             return 0;
         other->partner = KT_NONE;
         other->flags |= KT_EVENT_SUPERSEDED;
@@ -384,7 +385,7 @@ int kt_pair_wave(struct kt_paired_wave *out, struct kt_pairer *pairer, struct kt
             if (start(pairer, i, tokens[i], count, sites, events[i].site) < 0)
                 return KTRACE_ERROR_MEMORY;
             break;
-        case KTRACE_KIND_STOP: matched = stop(pairer, events, i, tokens[i]); break;
+        case KTRACE_KIND_STOP: matched = stop(pairer, events, i, tokens[i], sites->indexed); break;
         default: break;
         }
         if (!matched) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "backend/cuda_modules.h"
+#include "backend/hip_modules.h"
 #include "error.h"
 #include "locks.h"
 
@@ -50,6 +51,14 @@ void kt_registry_sweep(void)
     kt_list_unlock();
 }
 
+void kt_registry_count(uint32_t *nvidia, uint32_t *amdgcn)
+{
+    *nvidia = *amdgcn = 0;
+    for (const struct kt_registry_entry *entry = kt_registry_first(); entry; entry = kt_registry_next(entry))
+        if (!kt_registry_is_gone(entry))
+            ++*(entry->arch == KTRACE_ARCH_AMDGCN ? amdgcn : nvidia);
+}
+
 /* With the list lock held. */
 static struct kt_registry_entry *find(const struct ktrace_registration *registration, const void *driver_module)
 {
@@ -61,13 +70,15 @@ static struct kt_registry_entry *find(const struct ktrace_registration *registra
 }
 
 /* Adds it at the end: modules are numbered in the order in which they came. `*out` is what was there before, or new. */
-static int add(struct kt_registry_entry **out, struct ktrace_registration *registration, void *driver_module)
+static int add(struct kt_registry_entry **out, struct ktrace_registration *registration, void *driver_module,
+               uint32_t arch)
 {
     struct kt_registry_entry *entry = calloc(1, sizeof *entry);
     if (entry == NULL)
         return kt_fail_memory(sizeof *entry);
     entry->registration = registration;
     entry->driver_module = driver_module;
+    entry->arch = arch;
     kt_list_lock();
     *out = find(registration, driver_module);
     if (*out == NULL) {
@@ -85,12 +96,20 @@ static int add(struct kt_registry_entry **out, struct ktrace_registration *regis
                    driver_module);
 }
 
+/* Objects compiled with a header that knew of CUDA only have no `arch`. */
+static uint32_t arch_of(const struct ktrace_registration *registration)
+{
+    const int has_arch =
+        registration->struct_size >= offsetof(struct ktrace_registration, arch) + sizeof registration->arch;
+    return has_arch && registration->arch ? registration->arch : (uint32_t)KTRACE_ARCH_NVIDIA;
+}
+
 /* From static constructors: the runtime may not know the object yet, so it is armed at the next begin, clear or read. */
 void ktrace_register(struct ktrace_registration *registration)
 {
     struct kt_registry_entry *entry;
-    if (registration && registration->struct_size >= sizeof *registration)
-        add(&entry, registration, NULL);
+    if (registration && registration->struct_size >= offsetof(struct ktrace_registration, arch))
+        add(&entry, registration, NULL, arch_of(registration));
 }
 
 /* From static destructors, which must not wait: an open capture finds the mark. */
@@ -103,16 +122,16 @@ void ktrace_unregister(struct ktrace_registration *registration)
     kt_list_unlock();
 }
 
-int ktrace_attach_cuda_module(void *module)
+static int attach(void *module, uint32_t arch, int (*check)(void *module), const char *call)
 {
     if (module == NULL)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_attach_cuda_module: the module is NULL");
-    int status = kt_cuda_module_check(module);
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: the module is NULL", call);
+    int status = check(module);
     if (status < 0)
         return status;
     struct kt_registry_entry *entry;
     kt_state_lock();
-    status = add(&entry, NULL, module);
+    status = add(&entry, NULL, module, arch);
     if (status == KTRACE_OK && listening) {
         status = listening->attached(listening, entry);
         if (status < 0)
@@ -122,14 +141,14 @@ int ktrace_attach_cuda_module(void *module)
     return status;
 }
 
-int ktrace_detach_cuda_module(void *module)
+static int detach(void *module, uint32_t arch)
 {
     int status = KTRACE_OK;
     kt_state_lock();
     kt_list_lock();
     struct kt_registry_entry *entry = module ? find(NULL, module) : NULL;
     kt_list_unlock();
-    if (entry == NULL) {
+    if (entry == NULL || entry->arch != arch) {
         status = kt_fail(KTRACE_ERROR_NOT_FOUND, "the module %p is not attached", module);
     } else {
         if (listening)
@@ -140,4 +159,24 @@ int ktrace_detach_cuda_module(void *module)
     }
     kt_state_unlock();
     return status;
+}
+
+int ktrace_attach_cuda_module(void *module)
+{
+    return attach(module, KTRACE_ARCH_NVIDIA, kt_cuda_module_check, "ktrace_attach_cuda_module");
+}
+
+int ktrace_detach_cuda_module(void *module)
+{
+    return detach(module, KTRACE_ARCH_NVIDIA);
+}
+
+int ktrace_attach_hip_module(void *module)
+{
+    return attach(module, KTRACE_ARCH_AMDGCN, kt_hip_module_check, "ktrace_attach_hip_module");
+}
+
+int ktrace_detach_hip_module(void *module)
+{
+    return detach(module, KTRACE_ARCH_AMDGCN);
 }

@@ -9,7 +9,8 @@ struct kt_registry_entry {
     struct kt_registry_entry *next;
     struct ktrace_registration *registration;
     void *driver_module;
-    int gone; /* atomic; not 0: unloaded, its device memory is not touched again */
+    uint32_t arch; /* KTRACE_ARCH_NVIDIA: CUDA's, KTRACE_ARCH_AMDGCN: HIP's */
+    int gone;      /* atomic; not 0: unloaded, its device memory is not touched again */
 };
 
 /* With the state lock held, under which an entry once seen stays valid: unloading only marks it. */
@@ -18,6 +19,9 @@ struct kt_registry_entry *kt_registry_next(const struct kt_registry_entry *entry
 int kt_registry_is_gone(const struct kt_registry_entry *entry);
 /* Frees the entries that are gone. With the state lock held and no capture open. */
 void kt_registry_sweep(void);
+
+/* How many modules are there of each. With the state lock held. */
+void kt_registry_count(uint32_t *nvidia, uint32_t *amdgcn);
 
 /* Set by the open capture, so that it hears of modules that are attached and detached; NULL when there is none. All with the
  * state lock held. `attached` may fail: then the module is not attached. */

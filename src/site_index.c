@@ -83,6 +83,7 @@ struct kt_site_index *kt_site_index_new(const struct kt_snapshot *snapshot)
     if (!index)
         return NULL;
     index->snapshot = snapshot;
+    index->indexed = snapshot->arch == KTRACE_ARCH_AMDGCN;
     index->first_site = kt_array_new(snapshot->module_count, sizeof *index->first_site);
     int status = index->first_site ? make_halves(index, count_sites(index)) : KTRACE_ERROR_MEMORY;
     if (status == 0)
@@ -118,13 +119,13 @@ void kt_site_index_select(struct kt_site_index *index, uint32_t number)
     const struct kt_module *old = index->module;
     if (old && old->number == number)
         return;
-    for (uint32_t s = 0; old && s < old->site_count && !old->sites[s].wide; s++)
+    for (uint32_t s = 0; !index->indexed && old && s < old->site_count && !old->sites[s].wide; s++)
         index->by_distance[old->sites[s].id] = 0;
 
     const struct kt_module *module = kt_snapshot_module(index->snapshot, number);
     index->module = module;
     index->module_first_site = module ? index->first_site[module - index->snapshot->modules] : 0;
-    for (uint32_t s = 0; module && s < module->site_count && !module->sites[s].wide; s++)
+    for (uint32_t s = 0; !index->indexed && module && s < module->site_count && !module->sites[s].wide; s++)
         if (module->sites[s].kind != KTRACE_KIND_KERNEL)
             index->by_distance[module->sites[s].id] = (uint16_t)(s + 1);
 }

@@ -19,6 +19,7 @@ struct kt_site_index {
     uint64_t half_count, first_half; /* running number of the first */
     int halves_taken;
     uint32_t *halves_of;            /* one a site, by running number: of a NEXT site, where its halves are */
+    int indexed;                    /* amdgcn: sites are found by their index, and by_distance is not used */
     const struct kt_module *module; /* whose sites by_distance holds */
     uint64_t module_first_site;
     uint16_t
@@ -34,10 +35,14 @@ void kt_site_index_destroy(struct kt_site_index *index);
 /* Turn to a wave's module. A number without a module is one without sites. Cheap where it stays the same. */
 void kt_site_index_select(struct kt_site_index *index, uint32_t module);
 
-/* The site of an event of the selected module; NULL: none, or one that names a kernel. */
+/* The site of an event of the selected module; NULL: none, or one that names a kernel. On amdgcn the bits are an index. */
 static inline const struct kt_site *kt_site_index_event(const struct kt_site_index *index, uint32_t control_offset,
                                                         uint16_t bits)
 {
+    if (index->indexed) {
+        const struct kt_site *site = index->module ? kt_module_indexed_site(index->module, control_offset, bits) : NULL;
+        return site && site->kind != KTRACE_KIND_KERNEL ? site : NULL;
+    }
     uint16_t position = index->by_distance[(uint16_t)(bits - control_offset)];
     return position ? &index->module->sites[position - 1] : NULL;
 }

@@ -11,7 +11,7 @@
 /* A site as the host knows it: the descriptor with its strings. */
 struct kt_site {
     uint64_t id; /* distance of the descriptor from the module's control block, modulo 2^16 (bank sites); or its device
-                    address (wide sites, see KTRACE_SITE_WIDE) */
+                    address (wide sites, see KTRACE_SITE_WIDE); amdgcn: its index in the module, and in `sites` */
     uint32_t line;
     uint8_t kind;         /* enum ktrace_kind */
     uint8_t payload_type; /* enum ktrace_payload_type */
@@ -28,7 +28,8 @@ struct kt_module {
 };
 
 /* The slots of one ring that are worth keeping: for a finished ring the newest min(recorded, capacity), oldest first;
- * for a lane that is still inside (final count 0) the whole ring in place order. */
+ * for a lane that is still inside (final count 0) the whole ring in place order. On amdgcn the first slot of the ring's
+ * overhang lies behind them, uncounted: the payload of an event in the ring's last place, whose next place is dead. */
 struct kt_ring {
     uint32_t wave; /* index into waves */
     uint16_t lane;
@@ -43,8 +44,9 @@ struct kt_host_anchor {
 };
 
 enum kt_snapshot_flags {
-    KT_SNAPSHOT_PEEK = 1,     /* taken while kernels could be running */
-    KT_SNAPSHOT_KEEP_LAST = 2 /* wrapped rings are wanted */
+    KT_SNAPSHOT_PEEK = 1,      /* taken while kernels could be running */
+    KT_SNAPSHOT_KEEP_LAST = 2, /* wrapped rings are wanted */
+    KT_SNAPSHOT_SIMULATED = 4  /* times are a simulator's */
 };
 
 struct kt_snapshot {
@@ -53,11 +55,11 @@ struct kt_snapshot {
     char *warning;         /* why it is empty, or "" */
     uint32_t arch;         /* enum ktrace_arch */
     uint32_t flags;        /* enum kt_snapshot_flags */
-    uint32_t places;       /* SMs */
-    uint32_t clock_khz;    /* nominal SM clock, 0 unknown */
-    uint32_t wall_tick_ns; /* step of the wall clock: 32 on H200 */
+    uint32_t places;       /* SMs; CUs on amdgcn */
+    uint32_t clock_khz;    /* nominal clock of a place, 0 unknown */
+    uint32_t wall_tick_ns; /* step of the wall clock: 32 on H200, 40 on gfx942 */
     uint32_t main_ring_slots, lane_ring_slots;
-    uint32_t capability; /* compute capability, major * 10 + minor */
+    uint32_t capability; /* compute capability, major * 10 + minor: 94 for gfx942, 95 for gfx950 */
     uint64_t buffer_bytes;
     uint64_t regions; /* waves that fit */
     uint64_t waves_dropped, waves_filtered;
@@ -70,14 +72,26 @@ struct kt_snapshot {
     struct kt_host_anchor *anchors;
 };
 
+/* How many slots lie from ring->first_slot on. */
+static inline uint64_t kt_ring_stored_slots(const struct kt_snapshot *snapshot, const struct kt_ring *ring)
+{
+    return ring->slot_count + (snapshot->arch == KTRACE_ARCH_AMDGCN ? 1ull : 0ull);
+}
+
 /* Zeroed, with empty strings. NULL when memory ran out (the error is set). */
 struct kt_snapshot *kt_snapshot_new(void);
 void kt_snapshot_destroy(struct kt_snapshot *snapshot); /* NULL is allowed */
 
 /* What it owns; it is empty afterwards. */
 void kt_module_free(struct kt_module *module);
-/* The site of an event of `module`, or NULL. `control_offset` is the wave's; `id` the slot's 16 bits, or an address. */
+/* The site of an event of `module`, or NULL. `control_offset` is the wave's; `id` the slot's 16 bits, or an address. Not for
+ * amdgcn. */
 const struct kt_site *kt_module_site(const struct kt_module *module, uint32_t control_offset, uint64_t id, int wide);
+/* The same for amdgcn. */
+static inline const struct kt_site *kt_module_indexed_site(const struct kt_module *module, uint32_t first, uint64_t id)
+{
+    return id < module->site_count && first < module->site_count - id ? &module->sites[first + id] : NULL;
+}
 /* By number; NULL if there is none. */
 const struct kt_module *kt_snapshot_module(const struct kt_snapshot *snapshot, uint32_t number);
 

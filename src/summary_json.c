@@ -1,5 +1,5 @@
 /* The summary as JSON: keys are the names of the public structs' fields, in their order, and only ever added to. A phase's
- * kind is a word. */
+ * kind is a word. "simulated" and "queue" are there where they say something: 1, and on amdgcn. */
 #include "error.h"
 #include "string_builder.h"
 #include "summary.h"
@@ -97,9 +97,11 @@ static void append_info(struct json *json, const struct ktrace_trace_info *info)
     count(json, "clocks_ambiguous", info->clocks_ambiguous);
     real(json, "clock_hz", info->clock_hz);
     real(json, "clock_residual_ns", info->clock_residual_ns);
+    if (info->simulated)
+        count(json, "simulated", 1);
 }
 
-static void append_launch(struct json *json, const struct ktrace_launch_info *launch)
+static void append_launch(struct json *json, const struct ktrace_launch_info *launch, uint32_t arch)
 {
     string(json, "kernel", launch->kernel);
     count(json, "grid_id", launch->grid_id);
@@ -112,6 +114,8 @@ static void append_launch(struct json *json, const struct ktrace_launch_info *la
     count(json, "waves", launch->waves);
     count(json, "events", launch->events);
     count(json, "slots_lost", launch->slots_lost);
+    if (arch == KTRACE_ARCH_AMDGCN)
+        count(json, "queue", launch->queue);
 }
 
 static void append_phase(struct json *json, const struct ktrace_phase_info *phase)
@@ -153,7 +157,7 @@ static int append_all(struct json *json, const struct ktrace_trace *trace)
         status = ktrace_trace_launch(&launch, trace, i);
         separate(json);
         open(json, '{');
-        append_launch(json, &launch);
+        append_launch(json, &launch, info.arch);
         close(json, '}');
     }
     close(json, ']');

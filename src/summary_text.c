@@ -76,12 +76,13 @@ static void append_head(struct kt_string *text, const struct ktrace_trace *trace
     kt_string_append(text, "\n");
     label(text, "device");
     kt_string_append_visible(text, info->device);
-    const char *place = info->arch == KTRACE_ARCH_NVIDIA ? "SM" : info->arch == KTRACE_ARCH_AMDGCN ? "XCD" : "place";
+    const char *place = info->arch == KTRACE_ARCH_NVIDIA ? "SM" : info->arch == KTRACE_ARCH_AMDGCN ? "CU" : "place";
     if (info->places)
         kt_string_printf(text, ", %" PRIu32 " %s%s", info->places, place, plural(info->places));
     kt_string_append(text, "\n");
     label(text, "duration");
-    kt_string_printf(text, "%s\n", duration(cell, (double)info->duration_ps / 1000));
+    kt_string_printf(text, "%s%s\n", duration(cell, (double)info->duration_ps / 1000),
+                     info->simulated ? " of simulated time: no measure of any hardware" : "");
     label(text, "kernels");
     kt_string_printf(text, "%s\n", grouped(cell, trace->kernel_count));
     label(text, "launches");

@@ -291,7 +291,8 @@ int ktrace_trace_get_info(struct ktrace_trace_info *out, const struct ktrace_tra
                                      .slots_corrupt = trace->slots_corrupt,
                                      .clocks_ambiguous = trace->clocks_ambiguous,
                                      .clock_hz = trace->clock_hz,
-                                     .clock_residual_ns = trace->clock_residual_ns};
+                                     .clock_residual_ns = trace->clock_residual_ns,
+                                     .simulated = (snapshot->flags & KT_SNAPSHOT_SIMULATED) != 0};
     return answer(out, &info, sizeof info);
 }
 
@@ -304,6 +305,7 @@ int ktrace_trace_launch(struct ktrace_launch_info *out, const struct ktrace_trac
     const struct kt_launch *launch = &trace->launches[index];
     struct ktrace_launch_info info = {.kernel = trace->kernels[launch->kernel].name,
                                       .grid_id = launch->grid_id,
+                                      .queue = launch->queue,
                                       .occurrence = launch->occurrence,
                                       .begin_ps = launch->begin_ps,
                                       .end_ps = launch->end_ps,

@@ -60,7 +60,7 @@ struct kt_wave {
 struct kt_launch {
     uint32_t kernel; /* index into kernels */
     uint32_t occurrence;
-    uint64_t grid_id;
+    uint64_t grid_id, queue;
     uint32_t grid[3], block[3];
     int64_t begin_ps, end_ps;
     uint64_t first_wave, wave_count; /* into waves */

@@ -17,9 +17,9 @@
 
 #define KT_FILE_MAGIC "\x89KTR\r\n\x1a\n"
 #define KT_FILE_MAGIC_BYTES 8u
-#define KT_FILE_VERSION 1u        /* what this library writes */
-#define KT_FILE_MINIMUM_READER 1u /* the oldest version whose readers understand what this library writes */
-#define KT_FILE_FEATURES 0ull     /* bits this library understands */
+#define KT_FILE_VERSION 1u              /* what this library writes */
+#define KT_FILE_MINIMUM_READER 1u       /* the oldest version whose readers understand what this library writes */
+#define KT_FILE_FEATURES KT_FILE_AMDGCN /* bits this library understands */
 #define KT_FILE_HEADER_BYTES 40u
 #define KT_FILE_SECTION_HEADER_BYTES 24u
 #define KT_FILE_ALIGNMENT 8u
@@ -33,6 +33,9 @@ enum kt_file_section_type {
     KT_FILE_WAVES = KT_FILE_SECTION_TYPE('W', 'A', 'V', 'E'),
     KT_FILE_RINGS = KT_FILE_SECTION_TYPE('R', 'I', 'N', 'G'),
     KT_FILE_SLOTS = KT_FILE_SECTION_TYPE('S', 'L', 'O', 'T')
+};
+enum kt_file_features {
+    KT_FILE_AMDGCN = 1 /* rings with overhangs, and sites that are counted: exactly where the architecture is amdgcn */
 };
 enum kt_file_section_flags {
     KT_FILE_REQUIRED = 1 /* a reader that does not know the type must refuse the file */

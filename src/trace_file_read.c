@@ -394,9 +394,9 @@ static int load_rings(struct kt_snapshot *snapshot, struct payload *payload)
         ring->whole = kt_read_u16(reader);
         ring->slot_count = kt_read_u32(reader);
         ring->first_slot = next_slot;
-        if (ring->slot_count > snapshot->slot_count - next_slot)
+        if (kt_ring_stored_slots(snapshot, ring) > snapshot->slot_count - next_slot)
             return fail_payload(payload, "the ring before here has more slots than there are");
-        next_slot += ring->slot_count;
+        next_slot += kt_ring_stored_slots(snapshot, ring);
     }
     if (next_slot != snapshot->slot_count)
         return fail_payload(payload, "rings do not cover all slots");
@@ -428,6 +428,9 @@ int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
         if (result == 0)
             result = loaders[i].load(snapshot, &payload);
     }
+    if (result == 0 && (snapshot->arch == KTRACE_ARCH_AMDGCN) != ((index.features & KT_FILE_AMDGCN) != 0))
+        result = kt_fail(KTRACE_ERROR_FORMAT, "the file's features 0x%llx do not fit its architecture %u: " DAMAGED,
+                         (ull)index.features, snapshot->arch);
     kt_file_index_free(&index);
     if (result == 0)
         result = kt_check_snapshot(snapshot);

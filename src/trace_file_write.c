@@ -116,12 +116,13 @@ static int collect_slots(struct span **out, size_t *count, const struct kt_snaps
         const struct kt_ring *ring = &snapshot->rings[i];
         if (ring->slot_count == 0)
             continue;
-        size_t ring_bytes = (size_t)ring->slot_count * sizeof(struct ktrace_slot);
+        size_t ring_slots = (size_t)kt_ring_stored_slots(snapshot, ring);
+        size_t ring_bytes = ring_slots * sizeof(struct ktrace_slot);
         if (ring->first_slot == next_slot)
             spans[used - 1].bytes += ring_bytes;
         else
             spans[used++] = (struct span){snapshot->slots + ring->first_slot, ring_bytes};
-        next_slot = ring->first_slot + ring->slot_count;
+        next_slot = ring->first_slot + ring_slots;
     }
     *out = spans;
     *count = used;
@@ -144,7 +145,7 @@ static int put_with_checksum(struct kt_sink *sink, struct kt_string *header)
     return result;
 }
 
-static int put_header(struct kt_sink *sink, const struct section *sections)
+static int put_header(struct kt_sink *sink, const struct section *sections, uint64_t features)
 {
     uint64_t file_bytes = KT_FILE_HEADER_BYTES;
     for (int i = 0; i < SECTION_COUNT; i++) {
@@ -156,7 +157,7 @@ static int put_header(struct kt_sink *sink, const struct section *sections)
     kt_write_u16(&header, KT_FILE_VERSION);
     kt_write_u16(&header, KT_FILE_MINIMUM_READER);
     kt_write_u32(&header, SECTION_COUNT);
-    kt_write_u64(&header, 0); /* features */
+    kt_write_u64(&header, features);
     kt_write_u64(&header, file_bytes);
     kt_write_u32(&header, KT_FILE_HEADER_BYTES);
     return put_with_checksum(sink, &header);
@@ -217,7 +218,7 @@ int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path)
             {KT_FILE_RINGS, &(struct span){rings.text, rings.length}, 1},
             {KT_FILE_SLOTS, slots, slot_spans},
         };
-        result = put_header(&file.sink, sections);
+        result = put_header(&file.sink, sections, snapshot->arch == KTRACE_ARCH_AMDGCN ? KT_FILE_AMDGCN : 0);
         for (int i = 0; i < SECTION_COUNT && result == 0; i++)
             result = put_section(&file.sink, &sections[i]);
         result = kt_file_sink_close(&file, result);

@@ -71,13 +71,19 @@ struct ktrace_capture_options {
     uint64_t buffer_bytes;    /* device memory for waves; 0: 64 MiB */
     uint32_t events_per_wave; /* slots of lane 0's ring, rounded up to a power of two; 0: 512. A payload takes a slot of
                                  its own. */
-    uint32_t events_per_lane; /* the same for each lane that records while lane 0 is not active; 0: 16 */
-    int keep_last;            /* not 0: a ring that wraps keeps its newest events and reading is no error */
+    uint32_t
+        events_per_lane; /* the same for each lane that records while lane 0 is not active; 0: 16. NVIDIA only: on AMD
+                                 a wave records as one */
+    int keep_last;       /* not 0: a ring that wraps keeps its newest events and reading is no error */
     const struct ktrace_filter *filter; /* NULL: every wave. Copied. */
+    const char
+        *backend; /* "cuda", "hip"; NULL or "": that of the environment's KTRACE_BACKEND, or else that of the annotated
+                            modules which are known, or else (none, or of both) the first that has a device. "hip" without an
+                            AMD device is the simulator: ktrace_hip_library. */
 };
 #define KTRACE_CAPTURE_OPTIONS_INIT \
     { \
-        sizeof(struct ktrace_capture_options), 0, 0, 0, 0, 0, 0 \
+        sizeof(struct ktrace_capture_options), 0, 0, 0, 0, 0, 0, 0 \
     }
 /* A filter that every wave passes. */
 #define KTRACE_FILTER_INIT \
@@ -85,8 +91,8 @@ struct ktrace_capture_options {
         {0, 0, 0}, {0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu}, 0, 0xFFFFFFFFu, 1, 0xFFFFFFFFu, 0xFFFFFFFFu, 0 \
     }
 
-/* Arm every known module on the current CUDA device, the one device that the capture records: kernels launched on it from
- * now on record. Allocates the buffer and waits for the device. `options` may be NULL. One capture at a time (KTRACE_ERROR_STATE). The capture is the caller's until
+/* Arm every known module on the current CUDA or HIP device, the one device that the capture records: kernels launched on it
+ * from now on record. Allocates the buffer and waits for the device. `options` may be NULL. One capture at a time (KTRACE_ERROR_STATE). The capture is the caller's until
  * ktrace_capture_end or ktrace_capture_destroy. */
 KTRACE_API int ktrace_capture_begin(struct ktrace_capture **out, const struct ktrace_capture_options *options);
 /* Any thread may call these. Begin, clear, read and end wait for the device and for each other; peek waits for neither.
@@ -124,13 +130,25 @@ KTRACE_API int ktrace_attach_cuda_module(void *module);
  * descriptors go with it, so read first. */
 KTRACE_API int ktrace_detach_cuda_module(void *module);
 
-/* What device.h's static constructor hands over for each translation unit compiled by nvcc. Not for direct use. */
+/* The same for a hipModule_t (hipModuleLoad*, hipRTC) of the library that ktrace_hip_library names. */
+KTRACE_API int ktrace_attach_hip_module(void *module);
+KTRACE_API int ktrace_detach_hip_module(void *module);
+
+/* Which HIP runtime the backend "hip" uses in this process: that of the environment's KTRACE_HIP_LIBRARY; else the libamdhip64 or
+ * libktrace_sim.so that is loaded already; else ROCm's libamdhip64 if it finds a device; else the simulator. A program that
+ * finds the hip... functions by dlopen and dlsym in `*path` launches kernels where captures look, with ROCm or without.
+ * Chosen once. KTRACE_ERROR_NO_DEVICE: there is none that can be used. */
+KTRACE_API int ktrace_hip_library(const char **path);
+
+/* What device.h's static constructor hands over for each translation unit compiled by nvcc or hipcc. Not for direct use. */
 struct ktrace_registration {
     size_t struct_size;
     struct ktrace_registration *next;
-    const void *symbol;                                        /* the host's shadow of the control block */
-    int (*symbol_address)(void **address, const void *symbol); /* that object's own cudaGetSymbolAddress */
+    const void *symbol; /* the host's shadow of the control block */
+    int (*symbol_address)(void **address,
+                          const void *symbol); /* that object's own cudaGetSymbolAddress or hipGetSymbolAddress */
     const char *file;
+    uint32_t arch; /* enum ktrace_arch; 0, or a struct_size that ends before: NVIDIA */
 };
 KTRACE_API void ktrace_register(struct ktrace_registration *registration);
 KTRACE_API void ktrace_unregister(struct ktrace_registration *registration);
@@ -144,7 +162,7 @@ struct ktrace_trace_info {
     const char *name;
     const char *device; /* "NVIDIA H200" */
     uint32_t arch;      /* enum ktrace_arch */
-    uint32_t places;    /* SMs of the device */
+    uint32_t places;    /* SMs of the device; CUs on AMD */
     uint64_t origin_ns; /* device wall clock at the trace's time 0 */
     int64_t duration_ps;
     uint64_t launches, waves, events;
@@ -161,16 +179,18 @@ struct ktrace_trace_info {
     double
         clock_residual_ns; /* largest distance of an anchor from the fit: says nothing of the time between anchors, which
                                   are taken where waves start and end; ktrace_trace_warning speaks of waves too long for that */
+    int simulated;         /* not 0: recorded on the simulator, all times are simulated time */
 };
 
 struct ktrace_launch_info {
     size_t struct_size;
     const char *kernel;
-    uint64_t grid_id;
+    uint64_t grid_id;    /* AMD: the dispatch id, unique in its queue */
     uint32_t occurrence; /* 0, 1, ... for replays that share a grid id */
     uint32_t grid[3], block[3];
     int64_t begin_ps, end_ps; /* first wave's start to last wave's end, from the trace's time 0 */
     uint64_t waves_launched, waves, events, slots_lost;
+    uint64_t queue; /* AMD: address of the HSA queue; 0 otherwise */
 };
 
 /* Statistics over every closed range of one phase: equal kernel, kind and name. Marks have a count only. Durations in
@@ -190,7 +210,7 @@ struct ktrace_wave_info {
     uint32_t launch; /* index */
     uint32_t workgroup[3];
     uint32_t wave;  /* within the workgroup */
-    uint32_t place; /* SM id */
+    uint32_t place; /* SM id; AMD: XCC_ID << 16 | bits 14:8 of HW_ID (SE 14:13, SH 12, CU 11:8) */
     uint32_t lane_count;
     int64_t begin_ps, end_ps;
     uint32_t events;
@@ -212,7 +232,7 @@ struct ktrace_event_info {
     uint32_t payload_type; /* enum ktrace_payload_type */
     uint64_t payload;      /* bits, extended to 64 */
     int64_t time_ps;       /* from the trace's time 0 */
-    uint64_t clock_ticks;  /* the SM's own clock: differences within a wave are exact */
+    uint64_t clock_ticks;  /* the SM's own clock, AMD: the 100 MHz wall clock: differences within a wave are exact */
 };
 
 KTRACE_API void ktrace_trace_destroy(struct ktrace_trace *trace); /* NULL is allowed */

@@ -16,6 +16,7 @@ struct kt_device_facts {
     uint32_t clock_khz;
     uint32_t wall_tick_ns;
     uint32_t capability;
+    int simulated; /* time is a simulator's */
 };
 
 struct kt_backend;
@@ -34,13 +35,17 @@ struct kt_backend_ops {
                    uint64_t rows, int peek);
     /* Waits for all work. KTRACE_ERROR_STATE while a stream is being captured into a graph. */
     int (*synchronize)(struct kt_backend *backend);
-    /* The allocation or constant bank that holds `address`. KTRACE_ERROR_NOT_FOUND: none. */
+    /* The allocation or constant bank that holds `address`, or what can be read of a loaded code object from there on.
+     * KTRACE_ERROR_NOT_FOUND: none. */
     int (*range_of)(uint64_t *base, uint64_t *bytes, struct kt_backend *backend, uint64_t address);
+    /* Of what a module was loaded with and nothing changes, within what range_of says. NULL: `to_host` does it. */
+    int (*read_constant)(struct kt_backend *backend, void *data, uint64_t address, uint64_t bytes);
     /* The control block of a module loaded through the driver. */
     int (*module_control)(uint64_t *address, struct kt_backend *backend, void *module);
-    /* The same of an object that was linked: by the CUDA runtime that it was linked with. */
+    /* The same of an object that was linked: by the runtime that it was linked with. */
     int (*registered_control)(uint64_t *address, struct kt_backend *backend,
                               const struct ktrace_registration *registration);
+    /* NULL: nothing relates this device's clock to the host's. */
     int (*host_anchor)(struct kt_host_anchor *out, struct kt_backend *backend);
 };
 
@@ -50,5 +55,7 @@ struct kt_backend {
 
 /* On the current CUDA device: of the calling thread's context, or device 0's primary one. */
 int kt_backend_open_cuda(struct kt_backend **out);
+/* On the calling thread's current HIP device, which may be the simulator's. */
+int kt_backend_open_hip(struct kt_backend **out);
 
 #endif

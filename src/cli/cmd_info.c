@@ -92,15 +92,26 @@ static void append_capture(text *out, const struct kt_snapshot *snapshot)
     line_visible(out, "name", snapshot->name);
     line_visible(out, "device", snapshot->device);
     line(out, "architecture", "%s", arch_name(snapshot->arch));
-    if (snapshot->capability)
+    if (snapshot->capability && snapshot->arch == KTRACE_ARCH_AMDGCN)
+        line(out, "target", "gfx%s", snapshot->capability == 95 ? "950" : snapshot->capability == 94 ? "942" : "?");
+    else if (snapshot->capability)
         line(out, "compute capability", "%u.%u", snapshot->capability / 10, snapshot->capability % 10);
-    line(out, snapshot->arch == KTRACE_ARCH_NVIDIA ? "SMs" : "places", "%u", snapshot->places);
+    line(out,
+         snapshot->arch == KTRACE_ARCH_NVIDIA   ? "SMs"
+         : snapshot->arch == KTRACE_ARCH_AMDGCN ? "CUs"
+                                                : "places",
+         "%u", snapshot->places);
+    if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
+        line(out, "time", "simulated: no measure of any hardware");
     if (snapshot->clock_khz)
         line(out, "nominal clock", "%u.%03u MHz", snapshot->clock_khz / 1000, snapshot->clock_khz % 1000);
     line(out, "wall clock step", "%u ns", snapshot->wall_tick_ns);
     line(out, "buffer", "%" PRIu64 " bytes, %" PRIu64 " waves fit", snapshot->buffer_bytes, snapshot->regions);
-    line(out, "rings", "%u slots for lane 0, %u for every other lane", snapshot->main_ring_slots,
-         snapshot->lane_ring_slots);
+    if (snapshot->arch == KTRACE_ARCH_AMDGCN)
+        line(out, "rings", "%u slots for each wave", snapshot->main_ring_slots);
+    else
+        line(out, "rings", "%u slots for lane 0, %u for every other lane", snapshot->main_ring_slots,
+             snapshot->lane_ring_slots);
     line(out, "taken", "%s",
          snapshot->flags & KT_SNAPSHOT_PEEK ? "while kernels could be running" : "after the kernels had ended");
     line(out, "wrapped rings", "%s",

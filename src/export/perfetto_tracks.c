@@ -211,6 +211,8 @@ static void end_event(struct kt_perfetto *perfetto, struct open_event open)
 
 enum { ARGUMENT = KT_PF_TrackEvent_debug_annotations };
 
+#define SIMULATED " (simulated time)"
+
 static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
 {
     const struct ktrace_trace *trace = perfetto->trace;
@@ -220,6 +222,8 @@ static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
     kt_string_append_utf8(&title, snapshot->name);
     kt_string_append(&title, " on ");
     kt_string_append_utf8(&title, snapshot->device);
+    if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
+        kt_string_append(&title, SIMULATED);
 
     struct open_event open =
         begin_event(perfetto, 0, KT_PF_TYPE_INSTANT, track, "ktrace.trace", kt_string_text(&title));
@@ -237,6 +241,8 @@ static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
     kt_annotate_uint(pb, ARGUMENT, "events", trace->event_count);
     kt_annotate_bool(pb, ARGUMENT, "taken_while_running", snapshot->flags & KT_SNAPSHOT_PEEK);
     kt_annotate_bool(pb, ARGUMENT, "newest_events_only", snapshot->flags & KT_SNAPSHOT_KEEP_LAST);
+    if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
+        kt_annotate_bool(pb, ARGUMENT, "simulated_time", 1);
     end_event(perfetto, open);
     if (title.failed)
         pb->failed_bytes = 1;
@@ -321,7 +327,8 @@ void kt_perfetto_begin(struct kt_perfetto *perfetto)
     kt_pb_end(pb, packet);
 
     /* A track without children would be put into a group "Global Track Events". */
-    uint64_t track = declare_track(perfetto, 0, "ktrace", 0, 1);
+    const int simulated = (perfetto->trace->snapshot->flags & KT_SNAPSHOT_SIMULATED) != 0;
+    uint64_t track = declare_track(perfetto, 0, simulated ? "ktrace" SIMULATED : "ktrace", 0, 1);
     uint64_t losses = declare_track(perfetto, track, "losses", 0, 0);
     uint64_t clocks = declare_track(perfetto, track, "clock", 1, 0);
     write_trace_facts(perfetto, track);
@@ -369,6 +376,8 @@ void kt_perfetto_launch(struct kt_perfetto *perfetto, uint64_t index)
                                          "ktrace.launch", kt_string_text(&kernel));
     kt_annotate_uint(pb, ARGUMENT, "launch", index);
     kt_annotate_uint(pb, ARGUMENT, "grid_id", launch->grid_id);
+    if (launch->queue)
+        kt_annotate_uint(pb, ARGUMENT, "queue", launch->queue);
     kt_annotate_uint(pb, ARGUMENT, "occurrence", launch->occurrence);
     static const char *const grid[3] = {"grid_x", "grid_y", "grid_z"};
     static const char *const block[3] = {"block_x", "block_y", "block_z"};

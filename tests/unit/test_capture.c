@@ -229,9 +229,9 @@ static void test_wave_overflow(void **state)
     options.events_per_lane = 1;
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         const uint32_t waves = counts[c];
-        options.buffer_bytes = kt_layout_bytes_for(waves > 1 ? waves / 2 : 1, 8, 1);
+        options.buffer_bytes = kt_layout_bytes_for(KTRACE_ARCH_NVIDIA, waves > 1 ? waves / 2 : 1, 8, 1);
         struct kt_layout layout;
-        assert_int_equal(kt_layout_make(&layout, options.buffer_bytes, 8, 1), 0);
+        assert_int_equal(kt_layout_make(&layout, KTRACE_ARCH_NVIDIA, options.buffer_bytes, 8, 1), 0);
         struct ktrace_capture *capture = begin(f, &options);
         struct ktrace_trace *trace = NULL;
         for (uint32_t i = 0; i < layout.regions + waves; i++)
@@ -448,8 +448,8 @@ static void test_layout_holds_its_promise(void **state)
     for (size_t s = 0; s < sizeof wave_slots / sizeof wave_slots[0]; s++)
         for (uint64_t waves = 1; waves < 300000; waves = waves * 3 + 1) {
             struct kt_layout layout;
-            const uint64_t bytes = kt_layout_bytes_for(waves, wave_slots[s], 16);
-            assert_int_equal(kt_layout_make(&layout, bytes, wave_slots[s], 16), 0);
+            const uint64_t bytes = kt_layout_bytes_for(KTRACE_ARCH_NVIDIA, waves, wave_slots[s], 16);
+            assert_int_equal(kt_layout_make(&layout, KTRACE_ARCH_NVIDIA, bytes, wave_slots[s], 16), 0);
             assert_true(layout.regions >= waves);
             assert_true(layout.regions == (uint64_t)layout.partitions * layout.regions_per_partition);
             assert_true(layout.total_bytes <= bytes + kt_layout_lane_ring_bytes(&layout) + 256);

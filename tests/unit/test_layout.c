@@ -12,13 +12,14 @@
 static void assert_enough(uint64_t waves, uint32_t events_per_wave, uint32_t events_per_lane)
 {
     struct kt_layout layout;
-    const uint64_t bytes = kt_layout_bytes_for(waves, events_per_wave, events_per_lane);
+    const uint64_t bytes = kt_layout_bytes_for(KTRACE_ARCH_NVIDIA, waves, events_per_wave, events_per_lane);
     assert_int_not_equal(bytes, 0);
-    assert_int_equal(kt_layout_make(&layout, bytes, events_per_wave, events_per_lane), KTRACE_OK);
+    assert_int_equal(kt_layout_make(&layout, KTRACE_ARCH_NVIDIA, bytes, events_per_wave, events_per_lane), KTRACE_OK);
     assert_true(layout.regions >= waves);
     const uint64_t region = sizeof(struct ktrace_wave_header) + kt_layout_main_ring_bytes(&layout) +
                             KT_LANE_RINGS * kt_layout_lane_ring_bytes(&layout);
-    if (bytes > region && kt_layout_make(&layout, bytes - region, events_per_wave, events_per_lane) == KTRACE_OK)
+    if (bytes > region &&
+        kt_layout_make(&layout, KTRACE_ARCH_NVIDIA, bytes - region, events_per_wave, events_per_lane) == KTRACE_OK)
         assert_true(layout.regions < waves);
 }
 
@@ -37,10 +38,10 @@ static void large_rings(void **state)
 static void what_cannot_be(void **state)
 {
     (void)state;
-    assert_int_equal(kt_layout_bytes_for(1, KT_MAX_RING_SLOTS + 1, 16), 0);
-    assert_int_equal(kt_layout_bytes_for(1, 512, UINT32_MAX), 0);
-    assert_int_equal(kt_layout_bytes_for((1u << 27) + 1, 1, 1), 0);
-    assert_int_equal(kt_layout_bytes_for(UINT64_MAX, 512, 16), 0);
+    assert_int_equal(kt_layout_bytes_for(KTRACE_ARCH_NVIDIA, 1, KT_MAX_RING_SLOTS + 1, 16), 0);
+    assert_int_equal(kt_layout_bytes_for(KTRACE_ARCH_NVIDIA, 1, 512, UINT32_MAX), 0);
+    assert_int_equal(kt_layout_bytes_for(KTRACE_ARCH_NVIDIA, (1u << 27) + 1, 1, 1), 0);
+    assert_int_equal(kt_layout_bytes_for(KTRACE_ARCH_NVIDIA, UINT64_MAX, 512, 16), 0);
 }
 
 int main(void)

@@ -1,0 +1,357 @@
+/* hip.c - the HIP backend: AMD GPUs through ROCm, or the embedded simulator of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../error.h"
+#include "backend.h"
+#include "hip_api.h"
+#include "hip_modules.h"
+
+#define STAGING_BYTES ((size_t)4 << 20)
+/* Of a code object, range_of answers for so much at once. */
+#define RANGE_BYTES ((uint64_t)64 << 10)
+/* s_memrealtime counts 100 MHz and advances by 4 (record.h has times in units of its 10 ns). */
+#define WALL_CLOCK_KHZ 100000
+#define WALL_TICK_NS 40
+
+struct hip_backend {
+    struct kt_backend base;
+    const struct kt_hip_api *api;
+    int device;
+    kt_hip_stream peek_stream;
+    void *staging; /* pinned, for peeks: allocated at once, as a hung kernel would block the allocation */
+};
+
+static struct hip_backend *of(struct kt_backend *backend)
+{
+    return (struct hip_backend *)backend;
+}
+
+static void *pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+/* Every operation runs between these two, on the capture's device; the caller's current device is not changed. `*previous` is
+ * the caller's: synchronize may run beside another operation. */
+static int enter(int *previous, struct hip_backend *hip)
+{
+    kt_hip_result result = hip->api->device_current(previous);
+    if (result == KT_HIP_SUCCESS && *previous != hip->device)
+        result = hip->api->device_select(hip->device);
+    return result == KT_HIP_SUCCESS ? KTRACE_OK : kt_hip_fail(hip->api, result, "selecting the capture's HIP device");
+}
+
+static int leave(int previous, struct hip_backend *hip, kt_hip_result result, const char *attempted)
+{
+    if (previous != hip->device)
+        hip->api->device_select(previous);
+    return result == KT_HIP_SUCCESS ? KTRACE_OK : kt_hip_fail(hip->api, result, attempted);
+}
+
+static void hip_close(struct kt_backend *backend)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (enter(&previous, hip) == KTRACE_OK) {
+        if (hip->staging)
+            hip->api->host_free(hip->staging);
+        if (hip->peek_stream)
+            hip->api->stream_destroy(hip->peek_stream);
+        leave(previous, hip, KT_HIP_SUCCESS, "");
+    }
+    free(hip);
+}
+
+/* ---- Facts ------------------------------------------------------------------------------------------------------- */
+
+/* 0: this runtime does not know the attribute. */
+static uint32_t attribute(struct hip_backend *hip, int which)
+{
+    int value = 0;
+    const kt_hip_result result = hip->api->device_get_attribute(&value, which, hip->device);
+    return result == KT_HIP_SUCCESS && value > 0 ? (uint32_t)value : 0;
+}
+
+static int hip_facts(struct kt_device_facts *out, struct kt_backend *backend)
+{
+    struct hip_backend *hip = of(backend);
+    struct kt_device_facts facts = {.arch = KTRACE_ARCH_AMDGCN,
+                                    .clock_khz = WALL_CLOCK_KHZ,
+                                    .wall_tick_ns = WALL_TICK_NS,
+                                    .simulated = hip->api->simulated};
+    const kt_hip_result result = hip->api->device_get_name(facts.name, sizeof facts.name, hip->device);
+    if (result != KT_HIP_SUCCESS)
+        return kt_hip_fail(hip->api, result, "asking for the device's name");
+    facts.name[sizeof facts.name - 1] = 0;
+    const uint32_t major = attribute(hip, KT_HIP_ATTRIBUTE_CAPABILITY_MAJOR);
+    const uint32_t minor = attribute(hip, KT_HIP_ATTRIBUTE_CAPABILITY_MINOR);
+    const uint32_t khz = attribute(hip, KT_HIP_ATTRIBUTE_WALL_CLOCK_RATE_KHZ);
+    if (major != 9 || (minor != 4 && minor != 5))
+        return kt_fail(KTRACE_ERROR_UNSUPPORTED,
+                       "\"%s\" is a device of version %u.%u: ktrace knows gfx942 (9.4) and gfx950 (9.5)", facts.name,
+                       major, minor);
+    if (khz && khz != WALL_CLOCK_KHZ)
+        return kt_fail(KTRACE_ERROR_UNSUPPORTED,
+                       "the wall clock of \"%s\" counts %u kHz, where gfx942 and gfx950 are known to count %u",
+                       facts.name, khz, WALL_CLOCK_KHZ);
+    facts.places = attribute(hip, KT_HIP_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    facts.capability = major * 10 + minor;
+    const char *target = minor == 5 ? "gfx950" : "gfx942";
+    const size_t length = strlen(facts.name);
+    if (!strstr(facts.name, target) && length + sizeof " (gfx942)" <= sizeof facts.name)
+        snprintf(facts.name + length, sizeof facts.name - length, " (%s)", target);
+    *out = facts;
+    return KTRACE_OK;
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+static int hip_allocate(uint64_t *address, struct kt_backend *backend, uint64_t bytes)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (enter(&previous, hip) < 0)
+        return KTRACE_ERROR_DEVICE;
+    void *memory = NULL;
+    const kt_hip_result result = hip->api->memory_allocate(&memory, bytes);
+    char attempted[96];
+    snprintf(attempted, sizeof attempted, "allocating %llu bytes of device memory for the capture",
+             (unsigned long long)bytes);
+    const int status = leave(previous, hip, result, attempted);
+    if (status == KTRACE_OK)
+        *address = (uint64_t)(uintptr_t)memory;
+    return status;
+}
+
+static void hip_release(struct kt_backend *backend, uint64_t address)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (address == 0 || enter(&previous, hip) < 0)
+        return;
+    hip->api->memory_free(pointer(address));
+    leave(previous, hip, KT_HIP_SUCCESS, "");
+}
+
+static int hip_clear(struct kt_backend *backend, uint64_t address, uint64_t bytes)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (enter(&previous, hip) < 0)
+        return KTRACE_ERROR_DEVICE;
+    kt_hip_result result = hip->api->memory_set(pointer(address), 0, bytes);
+    /* The fill is asynchronous: kernels on other streams must not start before it is done. */
+    if (result == KT_HIP_SUCCESS)
+        result = hip->api->device_synchronize();
+    return leave(previous, hip, result, "clearing the capture's buffer");
+}
+
+static int hip_to_device(struct kt_backend *backend, uint64_t address, const void *data, uint64_t bytes)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (enter(&previous, hip) < 0)
+        return KTRACE_ERROR_DEVICE;
+    return leave(previous, hip, hip->api->copy(pointer(address), data, bytes, KT_HIP_MEMCPY_HOST_TO_DEVICE),
+                 "writing to the device");
+}
+
+static kt_hip_result peek_rows(struct hip_backend *hip, unsigned char *data, uint64_t address, size_t row_bytes,
+                               size_t pitch_bytes, uint64_t rows)
+{
+    if (row_bytes > STAGING_BYTES) { /* long rows: piece by piece */
+        for (uint64_t row = 0; row < rows; row++)
+            for (size_t done = 0; done < row_bytes; done += STAGING_BYTES) {
+                const size_t part = row_bytes - done < STAGING_BYTES ? row_bytes - done : STAGING_BYTES;
+                const kt_hip_result result =
+                    peek_rows(hip, data + row * row_bytes + done, address + row * pitch_bytes + done, part, part, 1);
+                if (result != KT_HIP_SUCCESS)
+                    return result;
+            }
+        return KT_HIP_SUCCESS;
+    }
+    const uint64_t chunk = STAGING_BYTES / row_bytes;
+    for (uint64_t row = 0; row < rows; row += chunk) {
+        const uint64_t count = rows - row < chunk ? rows - row : chunk;
+        kt_hip_result result =
+            hip->api->copy_2d_async(hip->staging, row_bytes, pointer(address + row * pitch_bytes), pitch_bytes,
+                                    row_bytes, count, KT_HIP_MEMCPY_DEVICE_TO_HOST, hip->peek_stream);
+        if (result == KT_HIP_SUCCESS)
+            result = hip->api->stream_synchronize(hip->peek_stream);
+        if (result != KT_HIP_SUCCESS)
+            return result;
+        memcpy(data + row * row_bytes, hip->staging, count * row_bytes);
+    }
+    return KT_HIP_SUCCESS;
+}
+
+static int hip_to_host(struct kt_backend *backend, void *data, uint64_t address, uint64_t row_bytes,
+                       uint64_t pitch_bytes, uint64_t rows, int peek)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (row_bytes == 0 || rows == 0)
+        return KTRACE_OK;
+    if (enter(&previous, hip) < 0)
+        return KTRACE_ERROR_DEVICE;
+    kt_hip_result result;
+    if (peek)
+        result = peek_rows(hip, data, address, row_bytes, pitch_bytes, rows);
+    else if (rows == 1 || row_bytes == pitch_bytes)
+        result = hip->api->copy(data, pointer(address), row_bytes * rows, KT_HIP_MEMCPY_DEVICE_TO_HOST);
+    else
+        result = hip->api->copy_2d(data, row_bytes, pointer(address), pitch_bytes, row_bytes, rows,
+                                   KT_HIP_MEMCPY_DEVICE_TO_HOST);
+    return leave(previous, hip, result, peek ? "peeking at the capture's buffer" : "reading from the device");
+}
+
+static int hip_synchronize(struct kt_backend *backend)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (enter(&previous, hip) < 0)
+        return KTRACE_ERROR_DEVICE;
+    /* As in CUDA, asking about the legacy stream fails (hipErrorStreamCaptureImplicit) while a blocking stream is captured,
+     * and harms nothing, where a synchronization would spoil the graph. */
+    int capturing = 0;
+    kt_hip_result result = hip->api->stream_is_capturing(NULL, &capturing);
+    if (result == KT_HIP_SUCCESS)
+        result = hip->api->device_synchronize();
+    return leave(previous, hip, result, "waiting for the device");
+}
+
+/* ---- Modules ----------------------------------------------------------------------------------------------------- */
+
+/* Where HSA's loader has the same bytes in host memory; NULL: in no code object. */
+static const unsigned char *loaded(const struct hip_backend *hip, uint64_t address)
+{
+    const void *host = NULL;
+    return hip->api->loader.query_host_address(pointer(address), &host) == KT_HIP_SUCCESS ? host : NULL;
+}
+
+/* How much lies behind `address` in one piece is found by asking, as the loader has no simpler answer in every version. */
+static int hip_range_of(uint64_t *base, uint64_t *bytes, struct kt_backend *backend, uint64_t address)
+{
+    const struct hip_backend *hip = of(backend);
+    const unsigned char *host = loaded(hip, address);
+    if (host == NULL)
+        return kt_fail(KTRACE_ERROR_NOT_FOUND, "no loaded code object has address 0x%llx", (unsigned long long)address);
+    uint64_t sure = 1, beyond = RANGE_BYTES + 1;
+    while (beyond - sure > 1) {
+        const uint64_t middle = sure + (beyond - sure) / 2;
+        if (loaded(hip, address + middle - 1) == host + middle - 1)
+            sure = middle;
+        else
+            beyond = middle;
+    }
+    *base = address;
+    *bytes = sure;
+    return KTRACE_OK;
+}
+
+static int hip_read_constant(struct kt_backend *backend, void *data, uint64_t address, uint64_t bytes)
+{
+    const unsigned char *host = loaded(of(backend), address);
+    if (host == NULL)
+        return kt_fail(KTRACE_ERROR_NOT_FOUND, "no loaded code object has address 0x%llx", (unsigned long long)address);
+    memcpy(data, host, bytes);
+    return KTRACE_OK;
+}
+
+static int find_control(uint64_t *address, const struct kt_hip_api *api, void *module)
+{
+    void *found = NULL;
+    size_t bytes = 0;
+    const kt_hip_result result = api->module_get_global(&found, &bytes, module, "ktrace_control_block");
+    if (result == KT_HIP_ERROR_NOT_FOUND)
+        return kt_fail(KTRACE_ERROR_NOT_FOUND,
+                       "the module has no ktrace control block: compile it with KTRACE_ENABLE=1 and annotate a kernel");
+    if (result != KT_HIP_SUCCESS)
+        return kt_hip_fail(api, result, "looking for the module's control block");
+    *address = (uint64_t)(uintptr_t)found;
+    return KTRACE_OK;
+}
+
+static int hip_module_control(uint64_t *address, struct kt_backend *backend, void *module)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (enter(&previous, hip) < 0)
+        return KTRACE_ERROR_DEVICE;
+    const int status = find_control(address, hip->api, module);
+    leave(previous, hip, KT_HIP_SUCCESS, "");
+    return status;
+}
+
+int kt_hip_module_check(void *module)
+{
+    const struct kt_hip_api *api;
+    uint64_t address;
+    const int status = kt_hip_api_open(&api);
+    return status < 0 ? status : find_control(&address, api, module);
+}
+
+static int hip_registered_control(uint64_t *address, struct kt_backend *backend,
+                                  const struct ktrace_registration *registration)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (enter(&previous, hip) < 0)
+        return KTRACE_ERROR_DEVICE;
+    void *symbol = NULL;
+    const int error = registration->symbol_address(&symbol, registration->symbol);
+    leave(previous, hip, KT_HIP_SUCCESS, "");
+    if (error != 0)
+        return kt_fail(KTRACE_ERROR_DEVICE,
+                       "%s: the HIP runtime cannot load this object's kernels on the capture's device (error %d); was "
+                       "it compiled for this architecture?",
+                       registration->file, error);
+    *address = (uint64_t)(uintptr_t)symbol;
+    return KTRACE_OK;
+}
+
+/* No host_anchor. A wave's clock is s_memrealtime. HSA_SYSTEM_INFO_TIMESTAMP is the host's own clock; what the runtime converts
+ * to it are ticks of the counter that packets are stamped with, and nothing documents that the two counters are one. A
+ * simulator's time has nothing to do with the host's. */
+static const struct kt_backend_ops hip_ops = {
+    .name = "hip",
+    .close = hip_close,
+    .facts = hip_facts,
+    .allocate = hip_allocate,
+    .release = hip_release,
+    .clear = hip_clear,
+    .to_device = hip_to_device,
+    .to_host = hip_to_host,
+    .synchronize = hip_synchronize,
+    .range_of = hip_range_of,
+    .read_constant = hip_read_constant,
+    .module_control = hip_module_control,
+    .registered_control = hip_registered_control,
+};
+
+int kt_backend_open_hip(struct kt_backend **out)
+{
+    const struct kt_hip_api *api;
+    int status = kt_hip_api_open(&api);
+    if (status < 0)
+        return status;
+    struct hip_backend *hip = calloc(1, sizeof *hip);
+    if (hip == NULL)
+        return kt_fail_memory(sizeof *hip);
+    hip->base.ops = &hip_ops;
+    hip->api = api;
+    kt_hip_result result = api->device_current(&hip->device);
+    if (result == KT_HIP_SUCCESS)
+        result = api->stream_create(&hip->peek_stream, KT_HIP_STREAM_NON_BLOCKING);
+    if (result == KT_HIP_SUCCESS)
+        result = api->host_allocate(&hip->staging, STAGING_BYTES, 0);
+    if (result != KT_HIP_SUCCESS) {
+        status = kt_hip_fail(api, result, "preparing the capture's stream");
+        hip_close(&hip->base);
+        return status;
+    }
+    *out = &hip->base;
+    return KTRACE_OK;
+}
