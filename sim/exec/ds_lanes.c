@@ -205,12 +205,18 @@ SIM_DS_FUNCTION(ds_read_b64_tr_b16)
     read_transposed(wave, instruction, 2, 16);
 }
 
+SIM_DS_FUNCTION(ds_nop)
+{
+    (void)instruction;
+    wave->lines_touched = 0;
+}
+
 /* clang-format off */
 #define BIND(name) {#name, name}
 static const struct sim_binding entries[] = {
     BIND(ds_swizzle_b32), BIND(ds_permute_b32), BIND(ds_bpermute_b32), BIND(ds_read_addtid_b32),
     BIND(ds_write_addtid_b32), BIND(ds_append), BIND(ds_consume), BIND(ds_condxchg32_rtn_b64), BIND(ds_read_b64_tr_b4),
-    BIND(ds_read_b96_tr_b6), BIND(ds_read_b64_tr_b8), BIND(ds_read_b64_tr_b16),
+    BIND(ds_read_b96_tr_b6), BIND(ds_read_b64_tr_b8), BIND(ds_read_b64_tr_b16), BIND(ds_nop),
 };
 /* clang-format on */
 const struct sim_bindings sim_ds_lanes = {entries, sizeof entries / sizeof *entries};

@@ -1,43 +1,20 @@
-/* stub_machine.h - one wave with registers, LDS, private memory and no machine: what tests of exec/ link in its place. It
- * has the functions of wave.h, and sim_memory_range of machine.h. */
+/* stub_machine.h - what execute functions ask of a machine, for tests of them without one. Device memory is any of the
+ * test's own, unless it says which; LDS, scratch and the registers are in the wave.
+ */
 #ifndef STUB_MACHINE_H
 #define STUB_MACHINE_H
 
-#include <stddef.h>
+#include "machine/wave.h"
 
-#include "exec/exec.h"
+/* The sentence of the first sim_fault since stub_machine_reset, or "". */
+extern char stub_fault[512];
 
-#define STUB_LDS_BYTES 4096
-#define STUB_SCRATCH_LANE_BYTES 256
-#define STUB_SGPRS 102
-#define STUB_VGPRS 128
-#define STUB_ACCS 64
+/* What the wave asked for since then. */
+extern unsigned stub_barriers, stub_ends, stub_sleep_cycles;
 
-struct stub_machine {
-    struct sim_wave wave; /* all lanes active, all denormals allowed, registers 0 */
-    uint32_t vgpr[SIM_VGPRS][SIM_LANES];
-    unsigned char lds[STUB_LDS_BYTES];
-    unsigned char scratch[SIM_LANES * STUB_SCRATCH_LANE_BYTES];
-    char fault[512]; /* the first sentence of sim_fault; "" if none */
-    int barriers, ends;
-    uint32_t slept_cycles;
-    uint64_t core_ticks, realtime_ticks; /* what the clocks show */
-};
-extern struct stub_machine stub;
+void stub_machine_reset(void);
 
-/* Everything as it was at the beginning; no memory is allowed. */
-void stub_reset(void);
-/* No fault so far, any number of instructions later. */
-void stub_clear_fault(void);
-/* Memory that kernels may read, and write if `writable`. */
-void stub_allow(void *address, uint64_t bytes, int writable);
-
-/* An instruction of that name with all operands missing, bound to its function. The test fails if there is none. */
-struct sim_instruction stub_instruction(const char *name);
-/* It executes: wave->faulted then says whether it failed. */
-void stub_execute(const struct sim_instruction *instruction);
-
-#define STUB_V(number) ((uint16_t)(SIM_VGPR_FIRST + (number)))
-#define STUB_A(number) ((uint16_t)(SIM_ACC_FIRST + (number)))
+/* Until the next reset device memory is only what was allowed so. */
+void stub_allow_memory(void *address, uint64_t bytes, int writable);
 
 #endif

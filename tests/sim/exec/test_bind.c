@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "stub_machine.h"
+#include "exec/exec.h"
 
 /* Global wave sync, which compute kernels of one process have no use for; conversion of formats. */
 static int is_not_implemented(const char *name)
