@@ -5,8 +5,9 @@
 #include "exec.h"
 
 static const struct sim_bindings *const tables[] = {
-    &sim_scalar_alu, &sim_scalar_mask, &sim_scalar_flow,    &sim_smem,        &sim_ds,          &sim_ds_lanes,
-    &sim_flat,       &sim_buffer,      &sim_vector_integer, &sim_vector_bits, &sim_vector_lane,
+    &sim_scalar_alu,     &sim_scalar_mask, &sim_scalar_flow, &sim_smem,           &sim_ds,
+    &sim_ds_lanes,       &sim_flat,        &sim_buffer,      &sim_vector_integer, &sim_vector_bits,
+    &sim_vector_compare, &sim_vector_lane,
 };
 
 /* Open addressing; more than twice the number of gfx950's opcodes. */
