@@ -273,7 +273,7 @@ struct ktrace_wave {
             : [site] "=s"(ktrace_site_), [sites] "=&s"(ktrace_sites_) \
             : [magic] "i"(KTRACE_SITE_MAGIC), [kind] "i"(KTRACE_KIND_KERNEL), [type] "i"(KTRACE_PAYLOAD_NONE), \
               [version_line] "i"((int)(KTRACE_WIRE_VERSION << 24 | __LINE__)), [text] "i"(ktrace_text_) \
-            : "memory", "scc"); \
+            : "memory", "scc", KTRACE_STATE_REGISTERS); \
     } while (0)
 #define KTRACE_END_WAVE() ktrace_end_wave()
 #else

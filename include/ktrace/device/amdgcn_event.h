@@ -17,6 +17,9 @@
  * whether they are in a kernel that has this attribute: see below. */
 #define KTRACE_KERNEL_ATTRIBUTES amdgpu_num_sgpr(84), section(".text.ktrace")
 
+/* What KTRACE_KERNEL says it changes, so that the kernel's descriptor asks for these registers. */
+#define KTRACE_STATE_REGISTERS "s76", "s77", "s78", "s79", "s80", "s81", "s82", "s83", "s84", "s85", "s86"
+
 /* A site is assembled beside the event that names it: its index among its translation unit's sites is a constant of the
  * assembler. The distance of the event from 76543b, the entry of its kernel, is not only for the reader: where KTRACE_KERNEL's
  * attributes are missing, or in a function that was not inlined into a kernel, it spans two sections and is refused. */
