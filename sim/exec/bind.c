@@ -5,9 +5,23 @@
 #include "exec.h"
 
 static const struct sim_bindings *const tables[] = {
-    &sim_scalar_alu,     &sim_scalar_mask, &sim_scalar_flow, &sim_smem,           &sim_ds,
-    &sim_ds_lanes,       &sim_flat,        &sim_buffer,      &sim_vector_integer, &sim_vector_bits,
-    &sim_vector_compare, &sim_vector_lane,
+    &sim_scalar_alu,
+    &sim_scalar_mask,
+    &sim_scalar_flow,
+    &sim_smem,
+    &sim_ds,
+    &sim_ds_lanes,
+    &sim_flat,
+    &sim_buffer,
+    &sim_vector_integer,
+    &sim_vector_bits,
+    &sim_vector_compare,
+    &sim_vector_lane,
+    &sim_vector_float,
+    &sim_vector_float_order,
+    &sim_vector_float_round,
+    &sim_vector_float_math,
+    &sim_vector_float_divide,
 };
 
 /* Open addressing; more than twice the number of gfx950's opcodes. */
