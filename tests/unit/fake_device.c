@@ -51,8 +51,11 @@ static void fake_close(struct kt_backend *backend)
 
 static int fake_facts(struct kt_device_facts *out, struct kt_backend *backend)
 {
-    (void)backend;
-    *out = (struct kt_device_facts){"Fake device", KTRACE_ARCH_NVIDIA, 132, 2000000, 32, 90};
+    const struct fake_device *device = of(backend);
+    if (device->arch == KTRACE_ARCH_AMDGCN)
+        *out = (struct kt_device_facts){"Fake CUs", KTRACE_ARCH_AMDGCN, 304, 100000, 40, 94, device->simulated};
+    else
+        *out = (struct kt_device_facts){"Fake device", KTRACE_ARCH_NVIDIA, 132, 2000000, 32, 90, 0};
     return KTRACE_OK;
 }
 
@@ -88,6 +91,16 @@ static int fake_to_device(struct kt_backend *backend, uint64_t address, const vo
     device->last_write = bytes;
     memcpy((void *)(uintptr_t)address, data, bytes);
     return KTRACE_OK;
+}
+
+void *fake_memory(size_t bytes)
+{
+    return memset(block_new(bytes), 0, bytes);
+}
+
+void fake_memory_free(void *memory)
+{
+    block_free((uint64_t)(uintptr_t)memory);
 }
 
 static int fake_to_host(struct kt_backend *backend, void *data, uint64_t address, uint64_t row_bytes,
@@ -183,7 +196,7 @@ void fake_module_init(struct fake_module *module, uint32_t control_offset)
     control->version = KTRACE_WIRE_VERSION;
     control->bytes = sizeof *control;
     module->registration =
-        (struct ktrace_registration){sizeof module->registration, NULL, control, symbol_address, "fake.cu"};
+        (struct ktrace_registration){sizeof module->registration, NULL, control, symbol_address, "fake.cu", 0};
 }
 
 void fake_module_free(struct fake_module *module)

@@ -7,6 +7,8 @@
 
 struct fake_device {
     struct kt_backend base;
+    uint32_t arch;          /* enum ktrace_arch; 0: NVIDIA. fake_amdgcn.h has modules and waves of amdgcn */
+    int simulated;          /* what it says of its time */
     int open;               /* 0 once the capture closed it */
     int allocations;        /* device allocations that are live */
     int fail_allocation;    /* n: the n-th next allocation fails; 0: none */
@@ -19,6 +21,9 @@ struct fake_device {
     uint64_t writes;        /* to_device calls so far */
 };
 void fake_device_init(struct fake_device *device);
+/* Device memory that no capture allocates, zeroed. */
+void *fake_memory(size_t bytes);
+void fake_memory_free(void *memory);
 
 #define FAKE_SITES 16
 
