@@ -22,6 +22,10 @@ static const struct sim_bindings *const tables[] = {
     &sim_vector_float_round,
     &sim_vector_float_math,
     &sim_vector_float_divide,
+    &sim_vector_convert,
+    &sim_vector_packed,
+    &sim_vector_dot,
+    &sim_matrix,
 };
 
 /* Open addressing; more than twice the number of gfx950's opcodes. */

@@ -32,4 +32,7 @@ enum sim_order { SIM_MIN, SIM_MAX, SIM_MINIMUM3, SIM_MAXIMUM3 };
 void sim_order16(uint32_t *result, enum sim_order order, const uint32_t *const source[3],
                  const struct sim_float_mode *mode);
 
+/* f32 lanes to f16, rounded and saturated as `mode` says; subnormal results are left to sim_finish16. May be in place. */
+void sim_convert_f32_to_f16(uint32_t *result, const uint32_t *lanes, const struct sim_float_mode *mode);
+
 #endif

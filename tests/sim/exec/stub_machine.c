@@ -6,6 +6,7 @@
 
 #include "machine/machine.h"
 
+enum sim_chip stub_chip = SIM_GFX942;
 char stub_fault[512];
 unsigned stub_barriers, stub_ends, stub_sleep_cycles;
 
@@ -114,4 +115,12 @@ int sim_hardware_register(const struct sim_wave *wave, unsigned id, uint32_t *va
     (void)wave;
     *value = 0x1234;
     return id == 4 ? 0 : -1;
+}
+
+const struct sim_chip_config *sim_machine_config(const struct sim_machine *machine)
+{
+    static struct sim_chip_config config;
+    (void)machine;
+    config.chip = stub_chip;
+    return &config;
 }

@@ -4,7 +4,11 @@
 #ifndef STUB_MACHINE_H
 #define STUB_MACHINE_H
 
+#include "machine/machine.h"
 #include "machine/wave.h"
+
+/* What sim_machine_config says; gfx942 unless a test changes it. */
+extern enum sim_chip stub_chip;
 
 /* The sentence of the first sim_fault since stub_machine_reset, or "". */
 extern char stub_fault[512];
