@@ -198,9 +198,13 @@ static void append_launches(text *out, const struct ktrace_trace *trace)
         const struct kt_launch *launch = &trace->launches[i];
         kt_string_printf(out, "  %" PRIu64 ": ", i);
         kt_string_append_visible(out, trace->kernels[launch->kernel].name);
-        kt_string_printf(out, " grid (%u, %u, %u) block (%u, %u, %u), grid id %" PRIu64 ", occurrence %u\n",
-                         launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
-                         launch->block[2], launch->grid_id, launch->occurrence);
+        kt_string_printf(out, " grid (%u, %u, %u) block (%u, %u, %u), ", launch->grid[0], launch->grid[1],
+                         launch->grid[2], launch->block[0], launch->block[1], launch->block[2]);
+        if (trace->snapshot->arch == KTRACE_ARCH_AMDGCN)
+            kt_string_printf(out, "dispatch %" PRIu64 " of queue 0x%" PRIx64, launch->grid_id, launch->queue);
+        else
+            kt_string_printf(out, "grid id %" PRIu64, launch->grid_id);
+        kt_string_printf(out, ", occurrence %u\n", launch->occurrence);
         kt_string_printf(out,
                          "     %.3f us from %.3f us, %" PRIu64 " of %" PRIu64 " waves, %" PRIu64 " events, %" PRIu64
                          " slots lost\n",

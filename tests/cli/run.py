@@ -3,7 +3,8 @@
 
     run.py --ktrace build/release/bin/ktrace [--update] [CASE...]
 
-A case file is a session in a new folder, which holds a copy of tests/data/format/v1.ktrace. Its path is written as $PWD:
+A case file is a session in a new folder, which holds copies of tests/data/format/v1.ktrace
+and of those beside it that the case names. Its path is written as $PWD:
 
     # a comment; blank lines separate
     $ ktrace summary missing.ktrace      a command for sh; `ktrace` is the one under test, also as "$KTRACE"
@@ -25,7 +26,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TRACE = HERE.parent / "data" / "format" / "v1.ktrace"
+TRACES = sorted((HERE.parent / "data" / "format").glob("*.ktrace"))
 TIMEOUT_S = 60
 
 
@@ -56,7 +57,9 @@ def actual(case: pathlib.Path, ktrace: pathlib.Path) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="ktrace-cli-") as folder:
         os.makedirs(f"{folder}/.path")
         os.symlink(ktrace, f"{folder}/.path/ktrace")
-        shutil.copy(TRACE, folder)
+        for trace in TRACES:
+            if trace.name == "v1.ktrace" or trace.name in case.read_text():
+                shutil.copy(trace, folder)
         environment = {
             "PATH": f"{folder}/.path:/usr/bin:/bin",
             "KTRACE": str(ktrace),

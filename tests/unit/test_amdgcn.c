@@ -497,10 +497,17 @@ static void test_files(void **state)
     ktrace_trace_destroy(loaded);
     ktrace_trace_destroy(trace);
 
-    /* What the feature bit says must be so, whoever reads it. */
-    void *data;
-    size_t bytes;
+    /* Files stay readable for ever: this one was written by the first version that knows of amdgcn. */
+    void *data, *fixture;
+    size_t bytes, fixture_bytes;
     assert_int_equal(kt_file_read(&data, &bytes, path), 0);
+    if (kt_file_read(&fixture, &fixture_bytes, KT_TEST_DATA "/format/v1_amdgcn.ktrace") < 0)
+        fail_msg("%s", ktrace_last_error());
+    assert_int_equal(bytes, fixture_bytes);
+    assert_memory_equal(data, fixture, bytes);
+    free(fixture);
+
+    /* What the feature bit says must be so, whoever reads it. */
     assert_int_equal(repair_get((uint8_t *)data + 16, 8), 1);
     repair_put((uint8_t *)data + 16, 0, 8);
     repair(data, bytes);
