@@ -2,8 +2,7 @@
 
 /* ---- Rounding to nearest even, by the host -------------------------------------------------------------------------- */
 
-/* A loop over the lanes for each width. `value` is an expression of doubles a, b, c for f16: sums and products of halves
- * are exact in double, and a fused sum is taken care of by fused16. */
+/* A loop over the lanes for each width. f16 is computed in double, where sums and products of halves are exact. */
 #define LANES(name, value16, value32, value64) \
     static void name##16(uint32_t *restrict result, const uint32_t *a_lanes, const uint32_t *b_lanes, \
                          const uint32_t *c_lanes) \
@@ -41,22 +40,15 @@ LANES(subtract, a - b, a - b, a - b)
 LANES(subtract_reverse, b - a, b - a, b - a)
 LANES(multiply, a *b, a *b, a *b)
 
-/* a * b + c of halves. The product is exact in double; of the sum, Knuth's two-sum has the error, which makes it odd. */
-static uint32_t fused16(double a, double b, double c)
-{
-    const double product = a * b, sum = product + c;
-    const double from_product = sum - c, from_c = sum - from_product;
-    const double error = (product - from_product) + (c - from_c);
-    uint64_t bits = sim_double_bits(sum);
-    if (error != 0 && error == error && !(bits & 1))
-        bits = (error > 0) == (sum > 0) ? bits | 1 : bits - 1;
-    return sim_half_of_double(sim_double_of(bits));
-}
-
+/* Products of halves are exact in double. A sum is, too, unless the product is more than 2^42 times smaller than c; then it is
+ * c or c's neighbour in double, and both become c as a half. */
 static void fma_lanes16(uint32_t *restrict result, const uint32_t *a, const uint32_t *b, const uint32_t *c)
 {
     SIM_EACH_LANE(lane)
-    result[lane] = fused16(sim_float_of_half(a[lane]), sim_float_of_half(b[lane]), sim_float_of_half(c[lane]));
+    {
+        const double product = (double)sim_float_of_half(a[lane]) * (double)sim_float_of_half(b[lane]);
+        result[lane] = sim_half_of_double(product + (double)sim_float_of_half(c[lane]));
+    }
 }
 
 #define FMA_LANES(suffix, attribute) \
