@@ -179,7 +179,7 @@ struct ktrace_wave {
         const ktrace_u64 ktrace_bits_ = KTRACE_PAYLOAD_BITS(value); \
         (void)ktrace_bits_; \
         KTRACE_RECORD(code(KTRACE_ASM_STORE_PAYLOAD, "16"), kind, KTRACE_PAYLOAD_TYPE(value), name, __FILE__, (), \
-                      (, [payload] "s"(KTRACE_UNIFORM_64(ktrace_bits_)))); \
+                      (, [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_)))); \
     }
 #define KTRACE_STATEMENT(...) ((void)__extension__({ __VA_ARGS__; }))
 #define KTRACE_NAMED(name) \
@@ -226,7 +226,7 @@ struct ktrace_wave {
     KTRACE_STARTED(KTRACE_ASM_START, KTRACE_KIND_START, name, (void)0, (), KTRACE_PAYLOAD_NONE, KTRACE_PLAIN_SLOT)
 #define KTRACE_START_2(name, value) \
     KTRACE_STARTED(KTRACE_ASM_START, KTRACE_KIND_START, name, KTRACE_PAYLOAD_VALUE(value), \
-                   (, [payload] "s"(KTRACE_UNIFORM_64(ktrace_bits_))), KTRACE_PAYLOAD_TYPE(value), \
+                   (, [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_))), KTRACE_PAYLOAD_TYPE(value), \
                    KTRACE_PAYLOAD_SLOTS)
 #define KTRACE_NEXT_1(held, name) \
     KTRACE_STARTED(KTRACE_ASM_NEXT, KTRACE_KIND_NEXT, name, KTRACE_TOKEN_VALUE(held), \
@@ -234,7 +234,7 @@ struct ktrace_wave {
 #define KTRACE_NEXT_2(held, name, value) \
     KTRACE_STARTED(KTRACE_ASM_NEXT, KTRACE_KIND_NEXT, name, KTRACE_TOKEN_VALUE(held); \
                    KTRACE_PAYLOAD_VALUE(value), \
-                   (, [token] "s"(KTRACE_UNIFORM_32(ktrace_latest_)), [payload] "s"(KTRACE_UNIFORM_64(ktrace_bits_))), \
+                   (, [token] "s"(KTRACE_UNIFORM_32(ktrace_latest_)), [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_))), \
                    KTRACE_PAYLOAD_TYPE(value), KTRACE_PAYLOAD_SLOTS)
 #define KTRACE_STOP_1(held) \
     KTRACE_STATEMENT(KTRACE_IF_TRACED { \
@@ -248,7 +248,7 @@ struct ktrace_wave {
         KTRACE_PAYLOAD_VALUE(value); \
         KTRACE_RECORD( \
             KTRACE_ASM_STOP(KTRACE_ASM_STORE_PAYLOAD, "16"), KTRACE_KIND_STOP, KTRACE_PAYLOAD_TYPE(value), "", "", (), \
-            (, [token] "s"(KTRACE_UNIFORM_32(ktrace_latest_)), [payload] "s"(KTRACE_UNIFORM_64(ktrace_bits_)))); \
+            (, [token] "s"(KTRACE_UNIFORM_32(ktrace_latest_)), [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_)))); \
     })
 
 /* ---- Scopes ---------------------------------------------------------------------------------------------------------- */
@@ -265,15 +265,16 @@ struct ktrace_wave {
 #define KTRACE_RECORD_KERNEL(name) \
     do { \
         static KTRACE_TEXT_SPACE const char ktrace_text_[] = name "\0" __FILE__; \
+        ktrace_u32 ktrace_last_; /* named, so that the kernel's descriptor asks for all registers up to it */ \
         __asm__ volatile( \
             KTRACE_ASM_KERNEL "s_getpc_b64 s[76:77]\n\t" \
                               "s_add_u32 s76, s76, .Lktrace_sites@rel32@lo+4\n\t" \
                               "s_addc_u32 s77, s77, .Lktrace_sites@rel32@hi+12\n\t" \
                               "s_mov_b64 %[sites], s[76:77]\n\ts_mov_b32 %[site], " KTRACE_ASM_ID \
-            : [site] "=s"(ktrace_site_), [sites] "=&s"(ktrace_sites_) \
+            : [site] "=s"(ktrace_site_), [sites] "=&s"(ktrace_sites_), "={s86}"(ktrace_last_) \
             : [magic] "i"(KTRACE_SITE_MAGIC), [kind] "i"(KTRACE_KIND_KERNEL), [type] "i"(KTRACE_PAYLOAD_NONE), \
               [version_line] "i"((int)(KTRACE_WIRE_VERSION << 24 | __LINE__)), [text] "i"(ktrace_text_) \
-            : "memory", "scc", KTRACE_STATE_REGISTERS); \
+            : "memory", "scc"); \
     } while (0)
 #define KTRACE_END_WAVE() ktrace_end_wave()
 #else

@@ -17,9 +17,6 @@
  * whether they are in a kernel that has this attribute: see below. */
 #define KTRACE_KERNEL_ATTRIBUTES amdgpu_num_sgpr(84), section(".text.ktrace")
 
-/* What KTRACE_KERNEL says it changes, so that the kernel's descriptor asks for these registers. */
-#define KTRACE_STATE_REGISTERS "s76", "s77", "s78", "s79", "s80", "s81", "s82", "s83", "s84", "s85", "s86"
-
 /* A site is assembled beside the event that names it: its index among its translation unit's sites is a constant of the
  * assembler. The distance of the event from 76543b, the entry of its kernel, is not only for the reader: where KTRACE_KERNEL's
  * attributes are missing, or in a function that was not inlined into a kernel, it spans two sections and is refused. */
@@ -79,5 +76,22 @@
 #define KTRACE_UNIFORM_32(value) ((ktrace_u32)__builtin_amdgcn_readfirstlane((int)(value)))
 #define KTRACE_UNIFORM_64(value) \
     ((ktrace_u64)KTRACE_UNIFORM_32((ktrace_u64)(value) >> 32) << 32 | KTRACE_UNIFORM_32((ktrace_u64)(value)))
+
+/* The same for values of the kernel's own. Where all lanes compute the same, the optimizer takes the read of the first lane away,
+ * and clang 22 then hands the vector register of a conversion, say, to asm that asked for a scalar one. It does not with M0. */
+#if KTRACE_DEVICE_PASS && defined(__OPTIMIZE__)
+static inline KTRACE_DEVICE_FUNCTION __attribute__((always_inline)) ktrace_u32 ktrace_scalar(ktrace_u32 value)
+{
+    ktrace_u32 scalar;
+    if (__builtin_constant_p(value))
+        return value;
+    __asm__("s_mov_b32 %0, m0" : "=s"(scalar) : "{m0}"(KTRACE_UNIFORM_32(value)));
+    return scalar;
+}
+#define KTRACE_SCALAR_64(value) \
+    ((ktrace_u64)ktrace_scalar((ktrace_u32)((value) >> 32)) << 32 | ktrace_scalar((ktrace_u32)(value)))
+#else
+#define KTRACE_SCALAR_64(value) KTRACE_UNIFORM_64(value)
+#endif
 
 #endif

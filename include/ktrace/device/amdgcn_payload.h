@@ -15,11 +15,13 @@ namespace ktrace_detail
 {
 KTRACE_DEVICE_INLINE ktrace_u32 bits_of(float value)
 {
-    return __builtin_bit_cast(ktrace_u32, value);
+    ktrace_u32 bits = __builtin_bit_cast(ktrace_u32, value);
+    return bits;
 }
 KTRACE_DEVICE_INLINE ktrace_u64 bits_of(double value)
 {
-    return __builtin_bit_cast(ktrace_u64, value);
+    ktrace_u64 bits = __builtin_bit_cast(ktrace_u64, value);
+    return bits;
 }
 KTRACE_DEVICE_INLINE float half_to_float(unsigned short half)
 {
@@ -37,14 +39,17 @@ struct payload<__half> : half_payload {
 template <>
 struct payload<__hip_bfloat16> : bfloat16_payload {
 };
-template <class T>
-struct float_payload : payload<float> { /* of what converts to float without loss */
+template <>
+struct payload<_Float16> : payload<float> { /* to which it converts without loss */
 };
 template <>
-struct payload<_Float16> : float_payload<_Float16> {
-};
-template <>
-struct payload<__bf16> : float_payload<__bf16> {
+struct payload<__bf16> {
+    static constexpr ktrace_u8 type = KTRACE_PAYLOAD_FLOAT32;
+    static KTRACE_DEVICE_INLINE ktrace_u32 bits(__bf16 value)
+    {
+        ktrace_u32 bits = (ktrace_u32) __builtin_bit_cast(unsigned short, value) << 16;
+        return bits;
+    }
 };
 } /* namespace ktrace_detail */
 
@@ -121,7 +126,12 @@ KTRACE_DEVICE_INLINE ktrace_u64 ktrace_bits_of_double(double value)
 #if !defined(__OPENCL_C_VERSION__)
 KTRACE_DEVICE_INLINE ktrace_u64 ktrace_bits_of_bfloat16(__bf16 value)
 {
-    return ktrace_bits_of_float((float)value);
+    union {
+        __bf16 number;
+        ktrace_u16 bits;
+    } both = {value};
+    ktrace_u32 bits = (ktrace_u32)both.bits << 16;
+    return bits;
 }
 #endif
 ktrace_u64 ktrace_bits_of_others(struct ktrace_a_payload_is_a_bool_an_integer_half_bfloat16_float_or_double value);

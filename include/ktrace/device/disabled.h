@@ -40,7 +40,11 @@ __attribute__((host, device))
 #define KTRACE_PIN(x)
 #define KTRACE_PARAM
 #define KTRACE_ARG
+#if defined(__cplusplus)
 #define KTRACE_PARAM_ONLY
+#else
+#define KTRACE_PARAM_ONLY void
+#endif
 #define KTRACE_ARG_ONLY
 #define KTRACE_PARAM_IF(traced)
 #define KTRACE_PARAM_ONLY_IF(traced)
