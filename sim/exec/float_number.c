@@ -103,7 +103,8 @@ static uint64_t units_of(const struct sim_float_format *format, struct sim_numbe
     const int32_t smallest = 1 - format->bias - format->mantissa_bits; /* exponent of the smallest subnormal */
     int32_t unit = number.exponent + (int32_t)top_bit(number.significand) - format->mantissa_bits;
     unit = unit < smallest ? smallest : unit;
-    *base = (uint64_t)(unit - smallest) << format->mantissa_bits;
+    const int32_t steps = unit - smallest, too_large = 1 << format->exponent_bits; /* the latter fits in an encoding */
+    *base = (uint64_t)(steps < too_large ? steps : too_large) << format->mantissa_bits;
     const int32_t shift = unit - number.exponent;
     *rest = 0;
     if (shift <= 0)

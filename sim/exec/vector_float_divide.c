@@ -108,6 +108,8 @@ static uint64_t div_fixup(const struct sim_float_format *format, int32_t underfl
     /* A number so small that only directed rounding makes more than 0 of it. */
     const struct sim_number vanishing = {
         .significand = 1, .exponent = -5000, .kind = SIM_NUMBER, .negative = sign != 0};
+    const struct sim_number overflowing = {
+        .significand = 1, .exponent = 5000, .kind = SIM_NUMBER, .negative = sign != 0};
 
     if (s2.kind == SIM_NAN)
         return sim_pack(format, s2, round);
@@ -124,6 +126,10 @@ static uint64_t div_fixup(const struct sim_float_format *format, int32_t underfl
                                (int32_t)(denominator >> format->mantissa_bits & exponent_mask);
     if (difference < underflow)
         return sim_pack(format, vanishing, round);
+    /* The steps before this one made infinity minus infinity of a quotient that is too large for the format. Manuals are
+     * silent; gfx11 was found to do so, and division could not be right otherwise. */
+    if (sim_unpack(format, quotient).kind == SIM_NAN)
+        return sim_pack(format, overflowing, round);
     return (quotient & (sign_bit - 1)) | sign;
 }
 
