@@ -49,9 +49,11 @@ function(ktrace_add_code_object path)
     else()
         set(language -x c -std=c11 --target=amdgcn-amd-amdhsa -mcpu=${arg_CHIP} -nogpulib)
     endif()
+    # The driver passes -MD and -MF on for C, but not to the device's part of HIP.
+    set(dependencies -Xclang -dependency-file -Xclang "${output}.d" -Xclang -MT -Xclang "${output}")
     add_custom_command(OUTPUT "${output}"
         COMMAND "${KTRACE_AMDGCN_CLANG}" ${language} -O${arg_OPTIMIZE} -Wall -Wextra -Werror -DKTRACE_ENABLE=${enable}
-            -I "${PROJECT_SOURCE_DIR}/include" ${arg_OPTIONS} -MD -MF "${output}.d" "${source}" -o "${output}"
+            -I "${PROJECT_SOURCE_DIR}/include" ${arg_OPTIONS} ${dependencies} "${source}" -o "${output}"
         DEPENDS "${source}" DEPFILE "${output}.d"
         COMMENT "Code object ${name} for ${arg_CHIP}" VERBATIM)
     add_custom_target(${name} ALL DEPENDS "${output}")

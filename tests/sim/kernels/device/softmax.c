@@ -40,8 +40,9 @@ KERNEL transcendental(float *out, const float *in)
     u32 i = global_x();
     float x = in[i];
     out[i * 6] = __builtin_log2f(x);
-    out[i * 6 + 1] = __builtin_amdgcn_sinf(x);
-    out[i * 6 + 2] = __builtin_amdgcn_cosf(x);
+    float turns = __builtin_amdgcn_fractf(x); /* beyond 256 turns the instructions give 0 and 1 */
+    out[i * 6 + 1] = __builtin_amdgcn_sinf(turns);
+    out[i * 6 + 2] = __builtin_amdgcn_cosf(turns);
     out[i * 6 + 3] = __builtin_amdgcn_rcpf(x);
     out[i * 6 + 4] = __builtin_amdgcn_sqrtf(x);
     out[i * 6 + 5] = __builtin_amdgcn_rsqf(x);

@@ -52,4 +52,10 @@ int harness_open(const char *library, const char *code_object); /* 0; else it ha
 void harness_close(void);
 int harness_end_case(void **state);
 
+#define CASE(name) void check_##name(void **state);
+#define HIP_CASE(name) CASE(name)
+#include "cases.inc"
+#undef CASE
+#undef HIP_CASE
+
 #endif

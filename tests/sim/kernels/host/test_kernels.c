@@ -4,12 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CASE(name) void check_##name(void **state);
-#define HIP_CASE(name) CASE(name)
-#include "cases.inc"
-#undef CASE
-#undef HIP_CASE
-
 #define TEST(name) {#name, check_##name, NULL, harness_end_case, NULL},
 static const struct CMUnitTest c_cases[] = {
 #define CASE(name) TEST(name)
