@@ -323,6 +323,13 @@ void sim_write64(struct sim_wave *wave, const struct sim_instruction *instructio
 
 void sim_write_mask(struct sim_wave *wave, const struct sim_instruction *instruction, uint64_t mask)
 {
-    if (sim_has_sgprs(wave, instruction->sdst, 2))
-        sim_set_sgpr64(wave, instruction->sdst, mask & sim_write_lanes(wave, instruction));
+    const uint64_t exec = sim_exec(wave);
+    if (instruction->is_dpp && sim_dpp_write_lanes(wave, instruction) != exec)
+        sim_fault(
+            wave,
+            "%s writes a lane mask while its DPP modifiers disable active lanes, and AMD's manuals do not say which "
+            "bits those lanes get; use bound_ctrl, row_mask:0xf and bank_mask:0xf, or v_mov_b32_dpp",
+            instruction->opcode->name);
+    else if (sim_has_sgprs(wave, instruction->sdst, 2))
+        sim_set_sgpr64(wave, instruction->sdst, mask & exec);
 }

@@ -8,7 +8,7 @@
 static void write_comparison(struct sim_wave *wave, const struct sim_instruction *instruction, const uint32_t *truth,
                              int to_exec)
 {
-    const uint64_t mask = sim_collect_mask(truth) & sim_write_lanes(wave, instruction);
+    const uint64_t mask = sim_collect_mask(truth) & sim_exec(wave);
     sim_write_mask(wave, instruction, mask);
     if (to_exec)
         sim_set_sgpr64(wave, SIM_EXEC_LO, mask);

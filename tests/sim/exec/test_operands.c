@@ -170,17 +170,22 @@ static void test_dpp_with_others(void **state)
     }
 }
 
+/* A lane mask is defined where all active lanes write. */
 static void test_dpp_carry(void **state)
 {
     (void)state;
     fixture_init(&fixture);
+    sim_set_sgpr64(&fixture.wave, SIM_EXEC_LO, 0xFFFFFFFF0000FFFF);
     save_registers(&before, &fixture);
-    fixture_run(&fixture, "v_add_co_u32_dpp v8, vcc, v2, v4 row_shr:1 row_mask:0xf bank_mask:0xf");
+    fixture_run(&fixture, "v_add_co_u32_dpp v8, vcc, v2, v4 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1");
     for (int lane = 0; lane < SIM_LANES; lane++) {
-        const uint64_t sum = lane % 16 ? (uint64_t)before.vector[2][lane - 1] + before.vector[4][lane] : 0;
-        assert_int_equal(fixture.vector[8][lane], lane % 16 ? (uint32_t)sum : before.vector[8][lane]);
-        assert_int_equal(sim_sgpr64(&fixture.wave, SIM_VCC_LO) >> lane & 1, sum >> 32);
+        const uint64_t moved = lane % 16 ? before.vector[2][lane - 1] : 0, sum = moved + before.vector[4][lane];
+        const int active = lane < 16 || lane >= 32;
+        assert_int_equal(fixture.vector[8][lane], active ? (uint32_t)sum : before.vector[8][lane]);
+        assert_int_equal(sim_sgpr64(&fixture.wave, SIM_VCC_LO) >> lane & 1, active ? sum >> 32 : 0);
     }
+    fixture_run(&fixture, "v_add_co_u32_dpp v8, vcc, v2, v4 row_shr:1 row_mask:0xf bank_mask:0xf");
+    assert_non_null(strstr(stub_fault, "v_add_co_u32 writes a lane mask while its DPP modifiers disable active lanes"));
 }
 
 /* ---- Scalar sources -------------------------------------------------------------------------------------------------- */
