@@ -116,23 +116,29 @@ static void test_permlane_swap(void **state)
     check_registers();
 }
 
-/* Of every pair of lanes that swap one is active: it keeps its value, becomes 0, or gets the other's. */
+/* Of every pair of lanes that swap one is active: it keeps its value, becomes 0, or gets the other's. The lower lanes write
+ * the second register, the upper ones the first. */
 static void test_permlane_swap_inactive(void **state)
 {
     (void)state;
-    set_exec(0x0000FFFF);
-    save_registers(&before, &fixture);
-    fixture_run(&fixture, "v_permlane16_swap_b32_e64 v2, v8");
-    check_registers();
+    for (unsigned upper = 0; upper < 2; upper++) {
+        uint32_t *written = &before.vector[upper ? 2 : 8][16 * upper];
+        const uint32_t *other = &before.vector[upper ? 8 : 2][16 - 16 * upper];
+        set_exec(upper ? 0xFFFF0000 : 0xFFFF);
+        save_registers(&before, &fixture);
+        fixture_run(&fixture, "v_permlane16_swap_b32_e64 v2, v8");
+        check_registers();
 
-    fixture_run(&fixture, "v_permlane16_swap_b32_e64 v2, v8 bound_ctrl:1");
-    for (unsigned lane = 0; lane < 16; lane++)
-        before.vector[8][lane] = 0;
-    check_registers();
+        fixture_run(&fixture, "v_permlane16_swap_b32_e64 v2, v8 bound_ctrl:1");
+        for (unsigned lane = 0; lane < 16; lane++)
+            written[lane] = 0;
+        check_registers();
 
-    fixture_run(&fixture, "v_permlane16_swap_b32_e64 v2, v9 fi:1");
-    memcpy(before.vector[9], &before.vector[2][16], 16 * sizeof before.vector[9][0]);
-    check_registers();
+        fixture_run(&fixture, "v_permlane16_swap_b32_e64 v2, v8 fi:1");
+        for (unsigned lane = 0; lane < 16; lane++)
+            written[lane] = other[lane];
+        check_registers();
+    }
 }
 
 static void test_accumulation(void **state)
