@@ -159,6 +159,14 @@ static int is_there(const struct collection *work, const struct ktrace_wave_head
            (!work->peek || kt_check_header(header, work->buffer->layout.arch, region) == KTRACE_OK);
 }
 
+/* On amdgcn a wave knows the grid in workitems, and a division would cost it more than all else at its start. */
+static void count_workgroups(struct ktrace_wave_header *header)
+{
+    for (int i = 0; i < 3; i++)
+        if (header->block[i])
+            header->grid[i] = (uint32_t)(((uint64_t)header->grid[i] + header->block[i] - 1) / header->block[i]);
+}
+
 static int copy_headers(struct collection *work)
 {
     struct kt_snapshot *snapshot = work->snapshot;
@@ -173,6 +181,8 @@ static int copy_headers(struct collection *work)
     if (status < 0)
         return status;
     for (uint64_t region = 0; region < regions; region++) {
+        if (is_amdgcn(work))
+            count_workgroups(&snapshot->waves[region]);
         if (!is_there(work, &snapshot->waves[region], region))
             continue;
         const uint64_t wave = snapshot->wave_count++;

@@ -176,7 +176,7 @@ struct ktrace_wave_header {
     ktrace_u64 kernel_site; /* id as in a slot, or the descriptor's address under KTRACE_SITES_IN_GLOBAL */
     ktrace_u64 grid_id;     /* %gridid: unique for a launch; repeats in every replay of one graph node. amdgcn: the HSA
                                   dispatch id, unique in its queue */
-    ktrace_u32 grid[3];     /* workgroups */
+    ktrace_u32 grid[3];     /* workgroups; amdgcn: workitems, of which the host makes workgroups */
     ktrace_u32 workgroup[3];
     ktrace_u16 block[3]; /* threads */
     ktrace_u16 wave;     /* index within the workgroup */

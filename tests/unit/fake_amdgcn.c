@@ -105,8 +105,8 @@ void fake_amdgcn_begin(struct fake_amdgcn_wave *wave, const struct fake_amdgcn *
     header->grid_id = launch->dispatch;
     header->queue = launch->queue;
     for (int i = 0; i < 3; i++) {
-        header->grid[i] = launch->grid[i] ? launch->grid[i] : 1;
         header->block[i] = launch->block[i] ? launch->block[i] : i ? 1 : 64;
+        header->grid[i] = header->block[i] * (launch->grid[i] ? launch->grid[i] : 1); /* workitems */
     }
     header->workgroup[0] = workgroup_x;
     header->wave = wave_of_workgroup;
