@@ -152,40 +152,43 @@ int sim_find_flat(struct sim_wave *wave, struct sim_access *access, const uint64
     return 1;
 }
 
+/* The first lane whose address is wrong, if there is one. */
+static int lds_is_right(struct sim_wave *wave, const struct sim_access *access, const uint32_t *address)
+{
+    const char *verb = access->is_write ? "writes" : "reads";
+    unsigned lane;
+    SIM_EACH_ACTIVE(lane, access->lanes)
+    {
+        if ((uint64_t)address[lane] + access->bytes > wave->lds_bytes) {
+            sim_fault(wave, "lane %u %s %u bytes at LDS address 0x%x, and the workgroup's LDS has %u bytes", lane, verb,
+                      access->bytes, address[lane], wave->lds_bytes);
+            return 0;
+        }
+        if (address[lane] & (access->alignment - 1)) {
+            sim_fault(wave, "lane %u %s %u bytes at LDS address 0x%x, which must be a multiple of %u", lane, verb,
+                      access->bytes, address[lane], access->alignment);
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int sim_find_lds(struct sim_wave *wave, struct sim_access *access, const uint32_t *address)
 {
-    unsigned lane;
-    uint32_t highest = 0, misaligned = 0;
     access->lds_lanes = access->lanes;
     access->contiguous = 0;
     wave->lines_touched = 0; /* LDS has none */
-    SIM_EACH_ACTIVE(lane, access->lanes)
-    {
-        highest = address[lane] > highest ? address[lane] : highest;
-        misaligned |= address[lane] & (access->alignment - 1);
-    }
-    if (access->lanes && ((uint64_t)highest + access->bytes > wave->lds_bytes || misaligned)) {
-        SIM_EACH_ACTIVE(lane, access->lanes)
-        {
-            const char *verb = access->is_write ? "writes" : "reads";
-            if ((uint64_t)address[lane] + access->bytes > wave->lds_bytes) {
-                sim_fault(wave, "lane %u %s %u bytes at LDS address 0x%x, and the workgroup's LDS has %u bytes", lane,
-                          verb, access->bytes, address[lane], wave->lds_bytes);
-                return 0;
-            }
-            if (address[lane] % access->alignment) {
-                sim_fault(wave, "lane %u %s %u bytes at LDS address 0x%x, which must be a multiple of %u", lane, verb,
-                          access->bytes, address[lane], access->alignment);
-                return 0;
-            }
-        }
-    }
     if (access->lanes == UINT64_MAX) {
         uint32_t difference = 0;
-        for (unsigned i = 0; i < SIM_LANES; i++)
+        for (uint32_t i = 0; i < SIM_LANES; i++)
             difference |= address[i] ^ (address[0] + i * access->bytes);
-        access->contiguous = difference == 0;
+        /* Not around the end of 32 bits, and so that the last lane's bytes show whether all are right. */
+        access->contiguous = difference == 0 && address[63] >= address[0];
     }
+    const int is_right = access->contiguous && (uint64_t)address[63] + access->bytes <= wave->lds_bytes &&
+                         (address[0] & (access->alignment - 1)) == 0;
+    if (!is_right && !lds_is_right(wave, access, address))
+        return 0;
     for (unsigned i = 0; i < SIM_LANES; i++)
         access->pointer[i] = at(wave->lds, address[i]);
     return 1;
@@ -193,10 +196,28 @@ int sim_find_lds(struct sim_wave *wave, struct sim_access *access, const uint32_
 
 /* Private memory lies lane by lane here. The hardware interleaves the lanes' dwords: dword n of lane l is at n * 256 + l * 4,
  * and that is what lines are counted of. */
+static uint32_t scratch_lines(const struct sim_access *access, const uint32_t *offset)
+{
+    if (!access->lanes)
+        return 0;
+    unsigned lane;
+    const uint32_t first = offset[__builtin_ctzll(access->lanes)];
+    uint32_t difference = 0, groups = 0; /* of 16 lanes, whose dwords share a line */
+    SIM_EACH_ACTIVE(lane, access->lanes) difference |= offset[lane] ^ first;
+    for (unsigned group = 0; group < 4; group++)
+        groups += (access->lanes >> 16 * group & 0xFFFF) != 0;
+    if (difference == 0)
+        return groups * ((first + access->bytes - 1) / 4 - first / 4 + 1);
+    struct lines lines = {.count = 0};
+    SIM_EACH_ACTIVE(lane, access->lanes)
+    for (uint32_t dword = offset[lane] / 4; dword <= (offset[lane] + access->bytes - 1) / 4; dword++)
+        add_line(&lines, ((uint64_t)dword * 256 + lane * 4) >> LINE_BITS);
+    return lines.count;
+}
+
 int sim_find_scratch(struct sim_wave *wave, struct sim_access *access, const uint32_t *offset)
 {
     unsigned lane;
-    struct lines lines = {.count = 0};
     access->lds_lanes = 0;
     access->contiguous = 0;
     SIM_EACH_ACTIVE(lane, access->lanes)
@@ -209,13 +230,7 @@ int sim_find_scratch(struct sim_wave *wave, struct sim_access *access, const uin
         }
         access->pointer[lane] = wave->scratch + (size_t)lane * wave->scratch_lane_bytes + offset[lane];
     }
-    for (uint32_t byte = 0; byte < access->bytes + 3; byte += 4)
-        SIM_EACH_ACTIVE(lane, access->lanes)
-        {
-            const uint32_t dword = (offset[lane] + (byte < access->bytes ? byte : access->bytes - 1)) / 4;
-            add_line(&lines, ((uint64_t)dword * 256 + lane * 4) >> LINE_BITS);
-        }
-    wave->lines_touched = lines.count;
+    wave->lines_touched = scratch_lines(access, offset);
     return 1;
 }
 
@@ -247,6 +262,22 @@ void sim_load_lane(uint32_t *dwords, const unsigned char *pointer, enum sim_data
         memcpy(dwords, pointer, sim_data_bytes(data));
 }
 
+/* A block of 64 times `dwords` dwords and as many rows; inlined, so that `dwords` is known. */
+static inline __attribute__((always_inline)) void from_block(uint32_t (*rows)[SIM_LANES], const unsigned char *memory,
+                                                             unsigned dwords)
+{
+    for (unsigned i = 0; i < dwords; i++)
+        for (unsigned lane = 0; lane < SIM_LANES; lane++)
+            rows[i][lane] = sim_load32(memory + (size_t)4 * (lane * dwords + i));
+}
+static inline __attribute__((always_inline)) void to_block(unsigned char *memory, uint32_t (*rows)[SIM_LANES],
+                                                           unsigned dwords)
+{
+    for (unsigned lane = 0; lane < SIM_LANES; lane++)
+        for (unsigned i = 0; i < dwords; i++)
+            memcpy(memory + (size_t)4 * (lane * dwords + i), &rows[i][lane], 4);
+}
+
 void sim_load_lanes(uint32_t (*rows)[SIM_LANES], const struct sim_access *access, enum sim_data data)
 {
     const unsigned dwords = sim_data_dwords(data);
@@ -255,12 +286,12 @@ void sim_load_lanes(uint32_t (*rows)[SIM_LANES], const struct sim_access *access
         SIM_EACH_ACTIVE(lane, access->lanes) rows[0][lane] = narrow(access->pointer[lane], data);
     } else if (access->contiguous) {
         const unsigned char *memory = access->pointer[0];
-        if (dwords == 1)
-            memcpy(rows[0], memory, sizeof rows[0]);
-        else
-            for (lane = 0; lane < SIM_LANES; lane++)
-                for (unsigned i = 0; i < dwords; i++)
-                    rows[i][lane] = sim_load32(memory + (size_t)4 * (lane * dwords + i));
+        switch (dwords) {
+        case 1: memcpy(rows[0], memory, sizeof rows[0]); break;
+        case 2: from_block(rows, memory, 2); break;
+        case 3: from_block(rows, memory, 3); break;
+        default: from_block(rows, memory, 4); break;
+        }
     } else {
         SIM_EACH_ACTIVE(lane, access->lanes)
         for (unsigned i = 0; i < dwords; i++)
@@ -281,8 +312,13 @@ void sim_store_lanes(const struct sim_access *access, uint32_t (*rows)[SIM_LANES
             else
                 memcpy(access->pointer[lane], &half, sizeof half);
         }
-    } else if (access->contiguous && dwords == 1) {
-        memcpy(access->pointer[0], rows[0], sizeof rows[0]);
+    } else if (access->contiguous) {
+        switch (dwords) {
+        case 1: memcpy(access->pointer[0], rows[0], sizeof rows[0]); break;
+        case 2: to_block(access->pointer[0], rows, 2); break;
+        case 3: to_block(access->pointer[0], rows, 3); break;
+        default: to_block(access->pointer[0], rows, 4); break;
+        }
     } else {
         SIM_EACH_ACTIVE(lane, access->lanes)
         for (unsigned i = 0; i < dwords; i++)

@@ -11,14 +11,15 @@
 #include "bare_wave.h"
 
 #define MEMORY_BYTES 8192
-static _Alignas(64) unsigned char memory[MEMORY_BYTES], read_only[64];
+/* The last 64 bytes are not allowed: nothing else lies right behind what is. */
+static _Alignas(64) unsigned char memory[MEMORY_BYTES + 64], read_only[64];
 /* Two allocations with nothing between them. */
 static _Alignas(64) unsigned char neighbours[512];
 
 static int set_up(void **state)
 {
     bare_set_up(state);
-    stub_allow_memory(memory, sizeof memory, 1);
+    stub_allow_memory(memory, MEMORY_BYTES, 1);
     stub_allow_memory(read_only, sizeof read_only, 0);
     stub_allow_memory(neighbours, 256, 1);
     stub_allow_memory(neighbours + 256, 256, 1);
@@ -115,6 +116,19 @@ static void loads(void **state)
     }
 }
 
+/* The VGPR's offset to an SGPR base is unsigned, the instruction's is signed. */
+static void offsets_have_their_signs(void **state)
+{
+    (void)state;
+    struct sim_instruction load = access("global_load_dword", -8);
+    load.src[2] = 10;
+    sim_set_sgpr64(&bare.wave, 10, (uintptr_t)memory - 0x80000000);
+    for (unsigned lane = 0; lane < 64; lane++)
+        bare.vgpr[2][lane] = 0x80000000 + 8 + lane * 4;
+    bare_succeeds(&load);
+    assert_memory_equal(bare.vgpr[16], memory, sizeof bare.vgpr[16]);
+}
+
 static void stores(void **state)
 {
     (void)state;
@@ -133,7 +147,7 @@ static void stores(void **state)
                 snprintf(name, sizeof name, "%s_%s", form & 2 ? "flat" : "global", cases[c].name);
                 set_exec(exec);
                 set_addresses(memory + 64, stride);
-                memset(memory, 0x55, sizeof memory);
+                memset(memory, 0x55, MEMORY_BYTES);
                 memset(expected, 0x55, sizeof expected);
                 const int32_t offset = form & 2 ? 5 : -5;
                 for (unsigned lane = 0; lane < 64; lane++) {
@@ -404,6 +418,13 @@ static void faults_name_what_is_wrong(void **state)
     set_exec(~(1ull << 17)); /* the lane that is wrong is not active */
     bare_succeeds(&load);
     set_exec(UINT64_MAX);
+    load = access("global_load_dword", 0); /* a whole wave side by side whose last lane is outside */
+    set_addresses(memory + MEMORY_BYTES - 63 * 4, 4);
+    snprintf(sentence, sizeof sentence, "no memory: 4 bytes at 0x%" PRIxPTR " to read",
+             (uintptr_t)memory + MEMORY_BYTES);
+    bare_faults(&load, sentence);
+    set_addresses(memory + MEMORY_BYTES - 64 * 4, 4);
+    bare_succeeds(&load);
     load = access("flat_load_dword", 0);
     set_address(17, 0);
     bare_faults(&load, "no memory: 4 bytes at 0x0 to read");
@@ -449,10 +470,15 @@ static void faults_name_what_is_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(loads, set_up),          cmocka_unit_test_setup(stores, set_up),
-        cmocka_unit_test_setup(private_memory, set_up), cmocka_unit_test_setup(flat_reaches_all_memory, set_up),
-        cmocka_unit_test_setup(atomics, set_up),        cmocka_unit_test_setup(loads_to_lds, set_up),
-        cmocka_unit_test_setup(lines, set_up),          cmocka_unit_test_setup(faults_name_what_is_wrong, set_up),
+        cmocka_unit_test_setup(loads, set_up),
+        cmocka_unit_test_setup(offsets_have_their_signs, set_up),
+        cmocka_unit_test_setup(stores, set_up),
+        cmocka_unit_test_setup(private_memory, set_up),
+        cmocka_unit_test_setup(flat_reaches_all_memory, set_up),
+        cmocka_unit_test_setup(atomics, set_up),
+        cmocka_unit_test_setup(loads_to_lds, set_up),
+        cmocka_unit_test_setup(lines, set_up),
+        cmocka_unit_test_setup(faults_name_what_is_wrong, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
