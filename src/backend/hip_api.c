@@ -132,7 +132,7 @@ static int try_loaded(int *status)
 /* Beside `file`, where installations and build folders have it. */
 static int try_beside(const char *file)
 {
-    static const char *const places[] = {"", "../lib/", "sim/hip/", "../sim/hip/"};
+    static const char *const places[] = {"", "../lib/", "../"};
     const char *slash = strrchr(file, '/');
     char path[4096];
     if (slash == NULL)
