@@ -1,0 +1,10 @@
+# cmake -DPROGRAM=... -P check_deterministic.cmake: two runs print the same, and they print something.
+foreach(run first second)
+    execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE ${run} RESULT_VARIABLE status)
+    if(NOT status EQUAL 0)
+        message(FATAL_ERROR "${PROGRAM} failed: ${status}")
+    endif()
+endforeach()
+if(NOT first MATCHES "stream 2: [1-9]" OR NOT first STREQUAL second)
+    message(FATAL_ERROR "two runs differ:\n${first}and\n${second}")
+endif()
