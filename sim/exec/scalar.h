@@ -28,10 +28,15 @@ static inline int32_t sim_scalar_read_i32(struct sim_wave *wave, const struct si
 {
     return (int32_t)sim_scalar_read_u32(wave, instruction, code);
 }
+/* Pairs that need no closer look: SGPRs of the wave, VCC, EXEC, TTMPs, ... */
+static inline int sim_scalar_is_pair(const struct sim_wave *wave, unsigned code)
+{
+    return code + 2 <= wave->sgpr_limit || (code > SIM_SGPR_LAST && code <= SIM_EXEC_LO);
+}
 static inline uint64_t sim_scalar_read_u64(struct sim_wave *wave, const struct sim_instruction *instruction,
                                            unsigned code)
 {
-    return sim_scalar64(wave, instruction, code, SIM_B64);
+    return sim_scalar_is_pair(wave, code) ? sim_sgpr64(wave, code) : sim_scalar64(wave, instruction, code, SIM_B64);
 }
 static inline int64_t sim_scalar_read_i64(struct sim_wave *wave, const struct sim_instruction *instruction,
                                           unsigned code)
@@ -50,7 +55,7 @@ static inline void sim_scalar_write_i32(struct sim_wave *wave, unsigned code, in
 }
 static inline void sim_scalar_write_u64(struct sim_wave *wave, unsigned code, uint64_t value)
 {
-    if (sim_has_sgprs(wave, code, 2))
+    if (sim_scalar_is_pair(wave, code) || sim_has_sgprs(wave, code, 2))
         sim_set_sgpr64(wave, code, value);
 }
 static inline void sim_scalar_write_i64(struct sim_wave *wave, unsigned code, int64_t value)
