@@ -117,6 +117,7 @@ int sim_find_global(struct sim_wave *wave, struct sim_access *access, const uint
         unsigned lane;
         SIM_EACH_ACTIVE(lane, access->lanes)
         {
+            wave->lane = lane;
             access->pointer[lane] = sim_memory(wave, address[lane], access->bytes, access->is_write);
             if (!access->pointer[lane])
                 return 0;

@@ -70,18 +70,15 @@ static struct code *find_code(const struct sim_machine *machine, uint64_t pc)
     return NULL;
 }
 
+/* The pc is a multiple of 4: kernels begin at one, and exec/ drops the low bits of jumps as hardware does. */
 const struct sim_instruction *code_fetch(struct resident *resident)
 {
     struct sim_wave *wave = &resident->wave;
     uint64_t offset = wave->pc - resident->code->base;
-    if (offset >= resident->code->bytes || offset % 4) {
+    if (offset >= resident->code->bytes) {
         struct code *code = find_code(wave->machine, wave->pc);
         if (!code) {
             sim_fault(wave, "the wave went to 0x%" PRIx64 ", where no code is", wave->pc);
-            return NULL;
-        }
-        if (wave->pc % 4) {
-            sim_fault(wave, "the wave went to 0x%" PRIx64 ", which is not a multiple of 4", wave->pc);
             return NULL;
         }
         resident->code = code;

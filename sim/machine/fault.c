@@ -26,7 +26,7 @@ static void disassemble(char *text, size_t bytes, const struct resident *residen
     }
     for (unsigned i = 0; i < instruction->bytes / 4u; i++)
         length += snprintf(text + length, bytes - (size_t)length, "%08" PRIX32 " ", instruction->words[i]);
-    sim_disassemble(text + length, bytes - (size_t)length, instruction, resident->pc_of_instruction);
+    sim_disassemble(text + length, bytes - (size_t)length, instruction);
 }
 
 void fault_report(struct resident *resident)

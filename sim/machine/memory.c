@@ -1,6 +1,7 @@
 #include "memory.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -205,9 +206,21 @@ static const struct freed *find_freed(const struct memory *memory, uint64_t addr
     return NULL;
 }
 
-static void fault_outside(struct sim_wave *wave, uint64_t address, uint32_t bytes, const char *what)
+/* "lane 5 reads" */
+static void describe(char *text, size_t bytes, const struct sim_wave *wave, int is_write)
+{
+    const char *verb = is_write ? "writes" : "reads";
+    if (wave->lane < SIM_LANES)
+        snprintf(text, bytes, "lane %u %s", wave->lane, verb);
+    else
+        snprintf(text, bytes, "%s", verb);
+}
+
+static void fault_outside(struct sim_wave *wave, uint64_t address, uint32_t bytes, int is_write)
 {
     const struct memory *memory = &wave->machine->memory;
+    char what[32];
+    describe(what, sizeof what, wave, is_write);
     wave->machine->failure = SIM_FAILURE_ADDRESS;
     if (address < PAGE) {
         sim_fault(wave, "%s %u bytes at 0x%" PRIx64 ": a null pointer", what, bytes, address);
@@ -247,20 +260,21 @@ static int is_widened_load(const struct range *range, uint64_t address, uint32_t
 static void *find_slowly(struct sim_wave *wave, uint64_t address, uint32_t bytes, int is_write)
 {
     struct memory *memory = &wave->machine->memory;
-    const char *what = is_write ? "writes" : "reads";
     const struct range *range = memory_find(memory, address);
     if (!range) {
-        fault_outside(wave, address, bytes, what);
+        fault_outside(wave, address, bytes, is_write);
         return NULL;
     }
     uint64_t left = range->bytes - (address - range->base);
     if (bytes > left && (is_write || !is_widened_load(range, address, bytes))) {
-        fault_outside(wave, address, bytes, what);
+        fault_outside(wave, address, bytes, is_write);
         return NULL;
     }
     if (is_write && !range->writable) {
+        char what[32];
+        describe(what, sizeof what, wave, is_write);
         wave->machine->failure = SIM_FAILURE_ADDRESS;
-        sim_fault(wave, "writes %u bytes at 0x%" PRIx64 ": %s", bytes, address,
+        sim_fault(wave, "%s %u bytes at 0x%" PRIx64 ": %s", what, bytes, address,
                   range->kind == RANGE_SEGMENT ? "read-only data or code of a module"
                                                : "the kernel's arguments or its dispatch packet, which are read-only");
         return NULL;

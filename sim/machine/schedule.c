@@ -69,6 +69,7 @@ static void issue(struct sim_machine *machine, struct simd *simd, unsigned slot,
     }
     wave->now_cycle = cycle;
     wave->lines_touched = 0;
+    wave->lane = SIM_LANES;
     wave->pc += instruction->bytes;
     if (wave->mode & SIM_MODE_GPR_INDEXING && is_vector_alu(instruction))
         execute_indexed(wave, instruction);

@@ -46,6 +46,8 @@ struct sim_wave {
         now_cycle; /* when the executing instruction issues, in core clock cycles: s_memtime, s_memrealtime read it */
     /* Set by memory instructions for the cost model: cache lines (64 bytes) that the instruction touched. */
     uint32_t lines_touched;
+    /* Set by vector instructions that call sim_memory for one lane after the other: which, for the sentence of a fault. */
+    uint32_t lane; /* SIM_LANES: none */
 };
 
 static inline uint64_t sim_sgpr64(const struct sim_wave *wave, unsigned code)
