@@ -59,3 +59,12 @@ function(ktrace_add_code_object path)
     add_custom_target(${name} ALL DEPENDS "${output}")
     set(${name}_path "${output}" PARENT_SCOPE)
 endfunction()
+
+# ktrace_simulator_test(name CHIP gfx942|gfx950 COMMAND ...): a program that opens HIP through libktrace, run by ctest on the
+# simulator of that chip, as sim.name.
+function(ktrace_simulator_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "CHIP" "COMMAND")
+    add_test(NAME sim.${name} COMMAND ${arg_COMMAND})
+    set_tests_properties(sim.${name} PROPERTIES LABELS sim SKIP_RETURN_CODE 77 TIMEOUT 120
+        ENVIRONMENT "KTRACE_HIP_LIBRARY=$<TARGET_FILE:ktrace_sim>;KTRACE_SIM_CHIP=${arg_CHIP}")
+endfunction()

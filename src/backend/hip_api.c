@@ -132,7 +132,8 @@ static int try_loaded(int *status)
 /* Beside `file`, where installations and build folders have it. */
 static int try_beside(const char *file)
 {
-    static const char *const places[] = {"", "../lib/", "../"};
+    /* The same folder; of an installed program, then of one in libexec/ktrace; of one in the build tree. */
+    static const char *const places[] = {"", "../lib/", "../../lib/", "../", "../../"};
     const char *slash = strrchr(file, '/');
     char path[4096];
     if (slash == NULL)
