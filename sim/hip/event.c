@@ -153,10 +153,9 @@ static hipError_t elapsed(float *milliseconds, hipEvent_t start, hipEvent_t stop
         status = sim_hip_error(hipErrorInvalidHandle, "hipEventElapsedTime: the events are of different devices");
     if (status)
         return status;
-    const struct sim_machine *machine = sim_command_device(start->command)->machine;
-    const uint64_t from = sim_cycle_ns(machine, sim_command_end_cycle(start->command));
-    const uint64_t to = sim_cycle_ns(machine, sim_command_end_cycle(stop->command));
-    *milliseconds = (float)((double)((int64_t)(to - from)) * 1e-6);
+    const uint64_t from = sim_command_end_cycle(start->command), to = sim_command_end_cycle(stop->command);
+    const uint32_t mhz = sim_machine_config(sim_command_device(start->command)->machine)->core_mhz;
+    *milliseconds = (float)((double)((int64_t)(to - from)) / mhz * 1e-3);
     return hipSuccess;
 }
 

@@ -12,11 +12,9 @@
 #include "stream.h"
 
 /* Stated, not measured: the order of magnitude that ROCm's HIP has on a current host. */
-static const struct {
-    uint32_t ns;
-} call_costs[SIM_CALLS] = {
-    [SIM_CALL_QUERY] = {100},   [SIM_CALL_STATE] = {500},     [SIM_CALL_WAIT] = {1000},
-    [SIM_CALL_SUBMIT] = {2000}, [SIM_CALL_ALLOCATE] = {5000}, [SIM_CALL_LOAD] = {100000},
+static const uint32_t call_ns[SIM_CALLS] = {
+    [SIM_CALL_QUERY] = 100,   [SIM_CALL_STATE] = 500,     [SIM_CALL_WAIT] = 1000,
+    [SIM_CALL_SUBMIT] = 2000, [SIM_CALL_ALLOCATE] = 5000, [SIM_CALL_LOAD] = 100000,
 };
 
 struct sim_runtime sim_runtime;
@@ -77,8 +75,12 @@ void sim_device_fail(struct sim_device *device, hipError_t status, const char *s
         fprintf(stderr, "ktrace simulator, device %d: %s\n", device->index, sentence);
 }
 
+/* The child has one thread, and the lock may be that of another that it does not have. */
 static void forget_in_child(void)
 {
+    ticket_mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    ticket_called = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    served_ticket = next_ticket;
     atomic_store(&is_forked, 1);
 }
 
@@ -144,7 +146,7 @@ hipError_t sim_enter(enum sim_call call)
     hipError_t status = start();
     if (status)
         return status;
-    sim_runtime.host_cycle += sim_cycles_of_ns(call_costs[call].ns);
+    sim_runtime.host_cycle += sim_cycles_of_ns(call_ns[call]);
     sim_engine_run(sim_runtime.host_cycle, NULL);
     return call == SIM_CALL_QUERY ? hipSuccess : sim_device_failure(sim_current_device());
 }

@@ -45,9 +45,9 @@ struct ihipStream_t {
     struct sim_device *device;
     unsigned flags;
     int priority;
-    int is_per_thread;
-    int is_retired; /* destroyed, and kept until its commands are finished: the null stream waits for those */
-    uint64_t queue; /* address of its HSA queue */
+    int is_per_thread; /* hipStreamPerThread: lives as long as the process */
+    int is_retired;    /* destroyed, and kept until its commands are finished: the null stream waits for those */
+    uint64_t queue;    /* address of its HSA queue */
     uint64_t next_dispatch;
     struct sim_command *last; /* newest command, or NULL */
     struct ihipStream_t *next;

@@ -222,6 +222,38 @@ static void copies_take_time_by_size(void **state)
     ok(hipEventDestroy(stop));
 }
 
+/* How often the host looks does not change what the device does. */
+static void polling_changes_nothing(void **state)
+{
+    (void)state;
+    hipFunction_t reduce = kernel_named(module, "reduce");
+    hipEvent_t start, stop;
+    hipStream_t stream;
+    void *out = device_zeros(1 << 12);
+    float times[3];
+    ok(hipEventCreate(&start));
+    ok(hipEventCreate(&stop));
+    ok(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+    for (int way = 0; way < 3; way++) {
+        ok(hipDeviceSynchronize());
+        ok(hipEventRecord(start, stream));
+        ok(launch(reduce, 100, 256, stream, &out));
+        ok(hipEventRecord(stop, stream));
+        if (way == 1)
+            ok(hipEventSynchronize(stop));
+        int device;
+        while (way == 2 && hipEventQuery(stop) == hipErrorNotReady)
+            ok(hipGetDevice(&device));
+        ok(hipStreamSynchronize(stream));
+        times[way] = milliseconds_between(start, stop);
+    }
+    assert_true(times[0] > 0.005F && times[0] == times[1] && times[1] == times[2]);
+    ok(hipEventDestroy(start));
+    ok(hipEventDestroy(stop));
+    ok(hipStreamDestroy(stream));
+    ok(hipFree(out));
+}
+
 static void facts_of_streams(void **state)
 {
     (void)state;
@@ -251,6 +283,7 @@ int main(void)
         cmocka_unit_test(streams_wait_for_events),
         cmocka_unit_test(a_copy_looks_at_a_running_kernel),
         cmocka_unit_test(copies_take_time_by_size),
+        cmocka_unit_test(polling_changes_nothing),
         cmocka_unit_test(facts_of_streams),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
