@@ -23,6 +23,7 @@ static const struct sim_bindings *const tables[] = {
     &sim_vector_float_math,
     &sim_vector_float_divide,
     &sim_vector_convert,
+    &sim_vector_convert_scaled,
     &sim_vector_packed,
     &sim_vector_dot,
     &sim_matrix,

@@ -25,9 +25,10 @@ extern const struct sim_bindings sim_ds, sim_ds_lanes, sim_flat, sim_buffer;
 /* vector_integer.c, vector_bits.c, vector_float.c, vector_compare.c, vector_convert.c, vector_lane.c, vector_packed.c, matrix.c */
 extern const struct sim_bindings sim_vector_integer, sim_vector_bits, sim_vector_float, sim_vector_compare,
     sim_vector_convert, sim_vector_lane, sim_vector_packed, sim_matrix;
-/* vector_float_order.c, vector_float_round.c, vector_float_math.c, vector_float_divide.c, vector_dot.c */
+/* vector_float_order.c, vector_float_round.c, vector_float_math.c, vector_float_divide.c, vector_dot.c,
+ * vector_convert_scaled.c */
 extern const struct sim_bindings sim_vector_float_order, sim_vector_float_round, sim_vector_float_math,
-    sim_vector_float_divide, sim_vector_dot;
+    sim_vector_float_divide, sim_vector_dot, sim_vector_convert_scaled;
 
 /* The function for an opcode, or NULL: not implemented. Hash lookup over all of the above (bind.c). */
 sim_execute sim_bind(const struct sim_opcode *opcode);

@@ -89,7 +89,7 @@ static uint64_t fused16(uint64_t a, uint64_t b, uint64_t c, int round)
     const fixed product = (fixed)units_of_half(x) * units_of_half(y);
     const int negative_product = (x ^ y) >> 15 & 1, negative_c = z >> 15;
     const int negative_zero = negative_product == negative_c ? negative_c : round == DOWN;
-    return half_of_fixed(product + ((fixed)units_of_half(z) << 24), round, negative_zero);
+    return half_of_fixed(product + (fixed)units_of_half(z) * 16777216, round, negative_zero);
 }
 static uint64_t sum16(uint64_t a, uint64_t b, uint64_t c, int round)
 {

@@ -78,7 +78,7 @@ static uint32_t fused16(uint32_t a, uint32_t b, uint32_t c)
     const double value = value_of_half(a) * value_of_half(b) + value_of_half(c);
     if (!isfinite(value))
         return value != value ? 0x7E00 : value > 0 ? 0x7C00 : 0xFC00;
-    const fixed sum = (fixed)units_of_half(a) * units_of_half(b) + ((fixed)units_of_half(c) << 24);
+    const fixed sum = (fixed)units_of_half(a) * units_of_half(b) + (fixed)units_of_half(c) * 16777216;
     return half_of_fixed(sum, NEAREST, ((a ^ b) & c) >> 15 & 1);
 }
 static uint32_t sum16(uint32_t a, uint32_t b)
