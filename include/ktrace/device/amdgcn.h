@@ -220,7 +220,9 @@ struct ktrace_wave {
     const ktrace_u64 ktrace_bits_ = KTRACE_PAYLOAD_BITS(value); \
     (void)ktrace_bits_
 #define KTRACE_TOKEN_VALUE(token) \
-    const ktrace_u32 ktrace_latest_ = KTRACE_LATEST(token); \
+    const ktrace_token ktrace_held_ = (token); \
+    KTRACE_READ_CLOCK(); \
+    const ktrace_u32 ktrace_latest_ = KTRACE_LATEST(ktrace_held_); \
     (void)ktrace_latest_
 #define KTRACE_START_1(name) \
     KTRACE_STARTED(KTRACE_ASM_START, KTRACE_KIND_START, name, (void)0, (), KTRACE_PAYLOAD_NONE, KTRACE_PLAIN_SLOT)
@@ -232,8 +234,8 @@ struct ktrace_wave {
     KTRACE_STARTED(KTRACE_ASM_NEXT, KTRACE_KIND_NEXT, name, KTRACE_TOKEN_VALUE(held), \
                    (, [token] "s"(KTRACE_UNIFORM_32(ktrace_latest_))), KTRACE_PAYLOAD_NONE, KTRACE_PLAIN_SLOT)
 #define KTRACE_NEXT_2(held, name, value) \
-    KTRACE_STARTED(KTRACE_ASM_NEXT, KTRACE_KIND_NEXT, name, KTRACE_TOKEN_VALUE(held); \
-                   KTRACE_PAYLOAD_VALUE(value), \
+    KTRACE_STARTED(KTRACE_ASM_NEXT, KTRACE_KIND_NEXT, name, KTRACE_PAYLOAD_VALUE(value); \
+                   KTRACE_TOKEN_VALUE(held), \
                    (, [token] "s"(KTRACE_UNIFORM_32(ktrace_latest_)), [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_))), \
                    KTRACE_PAYLOAD_TYPE(value), KTRACE_PAYLOAD_SLOTS)
 #define KTRACE_STOP_1(held) \
@@ -244,8 +246,8 @@ struct ktrace_wave {
     })
 #define KTRACE_STOP_2(held, value) \
     KTRACE_STATEMENT(KTRACE_IF_TRACED { \
-        KTRACE_TOKEN_VALUE(held); \
         KTRACE_PAYLOAD_VALUE(value); \
+        KTRACE_TOKEN_VALUE(held); \
         KTRACE_RECORD( \
             KTRACE_ASM_STOP(KTRACE_ASM_STORE_PAYLOAD, "16"), KTRACE_KIND_STOP, KTRACE_PAYLOAD_TYPE(value), "", "", (), \
             (, [token] "s"(KTRACE_UNIFORM_32(ktrace_latest_)), [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_)))); \

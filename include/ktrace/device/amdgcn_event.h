@@ -31,7 +31,8 @@
 
 /* The instructions of an event. The clock read is what takes longest, so that what does not depend on it stands before the
  * wait. The wait covers the last event's store, too: its data registers are free from then on. */
-#define KTRACE_ASM_CLOCK "s_memrealtime s[76:77]\n\ts_and_b32 s85, s82, s83\n\t"
+#define KTRACE_ASM_OFFSET "s_and_b32 s85, s82, s83\n\t"
+#define KTRACE_ASM_CLOCK "s_memrealtime s[76:77]\n\t" KTRACE_ASM_OFFSET
 #define KTRACE_ASM_INDEX "s_lshr_b32 s86, s82, 3\n\t"
 #define KTRACE_ASM_WAIT "s_waitcnt lgkmcnt(0)\n\t"
 #define KTRACE_ASM_WORD(upper) "s_pack_ll_b32_b16 s77, " KTRACE_ASM_ID ", " upper "\n\t"
@@ -48,11 +49,17 @@
 /* A start's token is 2 * its slot's index + 1: never 0, and later starts have larger ones. */
 #define KTRACE_ASM_START(store, bytes) \
     "s_lshr_b32 s86, s82, 3\n\ts_lshl1_add_u32 %[started], s86, 1\n\t" KTRACE_ASM_PLAIN(store, bytes)
+/* The clock of a stop or a next is read before its token is looked for, which takes a loop where lanes hold different ones.
+ * s[76:77] keep it: nothing else of the kernel uses them. */
+#if KTRACE_DEVICE_PASS
+#define KTRACE_READ_CLOCK() __asm__ volatile("s_memrealtime s[76:77]\n\t" KTRACE_ASM_WAIT ::: "memory")
+#else
+#define KTRACE_READ_CLOCK() (void)0
+#endif
 #define KTRACE_ASM_STOP(store, bytes) \
-    KTRACE_ASM_CLOCK KTRACE_ASM_IF_TOKEN(bytes) \
-    KTRACE_ASM_WAIT KTRACE_ASM_WORD("%[token]") store KTRACE_ASM_ADVANCE("s86")
+    KTRACE_ASM_OFFSET KTRACE_ASM_IF_TOKEN(bytes) KTRACE_ASM_WORD("%[token]") store KTRACE_ASM_ADVANCE("s86")
 #define KTRACE_ASM_NEXT(store, bytes) \
-    KTRACE_ASM_CLOCK KTRACE_ASM_INDEX KTRACE_ASM_WAIT KTRACE_ASM_WORD("%[token]") store KTRACE_ASM_ADVANCE( \
+    KTRACE_ASM_OFFSET KTRACE_ASM_INDEX KTRACE_ASM_WORD("%[token]") store KTRACE_ASM_ADVANCE( \
         bytes) "\n\ts_lshl1_add_u32 %[started], s86, 1"
 
 /* One event as a statement. `site_name` and `file` are literals; the lists of operands are in parentheses. */
