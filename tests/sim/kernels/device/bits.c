@@ -37,7 +37,7 @@ KERNEL bits(u32 *out, const u32 *a, const u32 *b)
     to[23] = (u32)(u8)(bx + by) | (u32)(u8)(bx * by) << 8 | (u32)(u8)(sx >> (y & 7)) << 16;
     to[24] = (u32)(i32)(i8)(sx - sy);
     u16 hx = (u16)(x >> 16), hy = (u16)y;
-    to[25] = (u32)(u16)(hx + hy) | (u32)(u16)(hx * hy) << 16;
+    to[25] = (u32)(u16)(hx + hy) | (u32)(u16)((u32)hx * hy) << 16;
     to[26] = (u32)(u16)(hx >> (y & 15)) | (u32)(u16)((i16)hx >> (y & 15)) << 16;
     to[27] = (u32)(hx < hy ? hx : hy) | (u32)((i16)hx > (i16)hy ? (u16)(i16)hx : hy) << 16;
     to[28] = (u32)(i32)((i16)x * (i16)y);

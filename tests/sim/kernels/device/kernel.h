@@ -30,18 +30,20 @@ typedef u32 u32x4 __attribute__((ext_vector_type(4)));
 typedef u16 u16x2 __attribute__((ext_vector_type(2)));
 typedef i16 i16x4 __attribute__((ext_vector_type(4)));
 
+/* A build may limit registers: -DKERNEL_ATTRIBUTES=... */
+#ifndef KERNEL_ATTRIBUTES
+#define KERNEL_ATTRIBUTES
+#endif
+
 #ifdef __HIP__
-#define KERNEL extern "C" __attribute__((global)) void
+#define KERNEL extern "C" __attribute__((global)) KERNEL_ATTRIBUTES void
 #define DEVICE static __attribute__((device))
 #define LOCAL
 #define SHARED static __attribute__((shared))
 #define DYNAMIC_SHARED(type, name) extern __attribute__((shared)) type name[]
-/* A table that the host writes before the launch. */
-#define HOST_WRITES extern "C" __attribute__((device, visibility("protected"))) const
-#define HOST_WRITES_VALUE(name) name
 #define TABLE static __attribute__((device)) const
 #else
-#define KERNEL __attribute__((amdgpu_kernel, visibility("protected"))) void
+#define KERNEL __attribute__((amdgpu_kernel, visibility("protected"))) KERNEL_ATTRIBUTES void
 #define DEVICE static
 #define LOCAL __attribute__((address_space(3)))
 /* The backend refuses LDS with an initializer, and C gives every static one. */
@@ -89,7 +91,7 @@ DEVICE inline u32 threads_z(void)
 {
     return __builtin_amdgcn_workgroup_size_z();
 }
-/* Workgroups of the grid: the first of the implicit arguments (code object version 5 and later), else from the dispatch packet. */
+/* Workgroups of the grid, as the dispatch packet has it. */
 DEVICE inline u32 blocks_x(void)
 {
     return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x();

@@ -11,7 +11,7 @@ void check_calls_recursive(void **state)
     (void)state;
     uint32_t out[LANES], expected[LANES], limit = 4;
     for (uint32_t i = 0; i < LANES; i++) {
-        uint32_t m = i % limit, n = i / limit % 4;
+        uint32_t m = i % limit, n = i / limit % 3;
         expected[i] = m == 0 ? n + 1 : m == 1 ? n + 2 : m == 2 ? 2 * n + 3 : (1u << (n + 3)) - 3;
     }
     void *d_out = device_zeros(sizeof out);
