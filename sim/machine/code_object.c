@@ -62,7 +62,7 @@ static int load(struct sim_module *module)
 {
     struct bytes image = {module->image, module->image_bytes};
     if (elf_open(module->elf, image, module->machine->config.chip) || load_segments(module) || relocate(module) ||
-        metadata_read(module, module->elf->metadata))
+        metadata_read(module, module->elf->metadata, module->elf->metadata_count))
         return -1;
     for (size_t i = 0; i < module->kernel_count; i++)
         if (descriptor_read(&module->kernels[i], module->kernels[i].descriptor_address))

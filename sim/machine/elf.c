@@ -261,7 +261,8 @@ static void read_notes(struct elf_view *elf, struct bytes notes)
         if (bytes_slice(&name, notes, at + 12, name_bytes) || bytes_slice(&content, notes, content_at, content_bytes))
             return;
         if (type == NOTE_AMDGPU_METADATA && name_bytes == 7 && !memcmp(name.data, "AMDGPU", 7))
-            elf->metadata = content;
+            if (elf->metadata_count++ < ELF_METADATA_MAX)
+                elf->metadata[elf->metadata_count - 1] = content;
         uint64_t next = content_at + ((content_bytes + 3) & ~3ull);
         if (next > notes.count)
             return;
@@ -303,7 +304,10 @@ int elf_open(struct elf_view *out, struct bytes image, enum sim_chip chip)
         return sim_fail("the code object has no dynamic table");
     if (read_dynamic(out, dynamic))
         return -1;
-    if (!out->metadata.data)
+    if (!out->metadata_count)
         return sim_fail("the code object has no AMDGPU metadata note (or it is damaged)");
+    if (out->metadata_count > ELF_METADATA_MAX)
+        return sim_fail("the code object has %zu AMDGPU metadata notes, at most %d can be read: link fewer objects",
+                        out->metadata_count, ELF_METADATA_MAX);
     return 0;
 }

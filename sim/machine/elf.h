@@ -10,6 +10,7 @@
 #include "bytes.h"
 
 #define ELF_MAX_SEGMENTS 16
+#define ELF_METADATA_MAX 64
 
 /* Flags of a segment, as in the file. */
 enum { ELF_EXECUTE = 1, ELF_WRITE = 2, ELF_READ = 4 };
@@ -43,7 +44,10 @@ struct elf_view {
     size_t symbol_count, bucket_count;
     struct bytes relocations;
     size_t relocation_count;
-    struct bytes metadata; /* MessagePack of the NT_AMDGPU_METADATA note */
+    /* MessagePack of each NT_AMDGPU_METADATA note: one for every object that lld linked, which of a HIP program with
+     * -fgpu-rdc are its LTO partitions. */
+    struct bytes metadata[ELF_METADATA_MAX];
+    size_t metadata_count;
 };
 
 /* `image` must live as long as the view. -1 with a sentence if it is no code object that `chip` runs. */

@@ -240,11 +240,11 @@ static int read_version(struct msgpack *reader)
     return 0;
 }
 
-int metadata_read(struct sim_module *module, struct bytes metadata)
+static int read_note(struct sim_module *module, struct bytes note, size_t *capacity)
 {
-    struct msgpack reader = {.input = metadata};
+    struct msgpack reader = {.input = note};
     uint64_t pairs, kernels;
-    size_t capacity = 0;
+    int listed = 0;
     if (read_head(&pairs, &reader, MSGPACK_MAP, "its outer map"))
         return -1;
     for (uint64_t i = 0; i < pairs; i++) {
@@ -253,16 +253,25 @@ int metadata_read(struct sim_module *module, struct bytes metadata)
             if (read_version(&reader))
                 return -1;
         } else if (msgpack_is(key, "amdhsa.kernels")) {
-            if (capacity || read_head(&kernels, &reader, MSGPACK_ARRAY, "the list of kernels"))
+            if (listed++ || read_head(&kernels, &reader, MSGPACK_ARRAY, "the list of kernels"))
                 return damaged("the list of kernels");
             for (uint64_t k = 0; k < kernels; k++)
-                if (add_kernel(module, &reader, &capacity))
+                if (add_kernel(module, &reader, capacity))
                     return -1;
         } else {
             msgpack_skip(&reader);
         }
     }
     return reader.failed ? damaged("a value") : 0;
+}
+
+int metadata_read(struct sim_module *module, const struct bytes *notes, size_t count)
+{
+    size_t capacity = 0;
+    for (size_t i = 0; i < count; i++)
+        if (read_note(module, notes[i], &capacity))
+            return -1;
+    return 0;
 }
 
 void metadata_free(struct sim_module *module)

@@ -5,8 +5,8 @@
 #include "elf.h"
 #include "internal.h"
 
-/* metadata.c: module->kernels from the metadata note. What was made is freed with the module, also after a failure. */
-int metadata_read(struct sim_module *module, struct bytes metadata);
+/* metadata.c: module->kernels from the metadata notes. What was made is freed with the module, also after a failure. */
+int metadata_read(struct sim_module *module, const struct bytes *notes, size_t count);
 void metadata_free(struct sim_module *module);
 
 /* relocation.c: writes addresses into the loaded segments. */

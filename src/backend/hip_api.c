@@ -115,18 +115,22 @@ static int try_open(const char *name)
 static const char *const rocm_names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 enum { ROCM_NAMES = sizeof rocm_names / sizeof rocm_names[0] };
 
-/* What the process uses already is what it launches kernels with. 0: there is none. */
+/* What the process uses already is what it launches kernels with. 0: there is none; otherwise `*status` is that of the first
+ * that can be used, or of the last. */
 static int try_loaded(int *status)
 {
+    int found = 0;
     for (int i = 0; i <= ROCM_NAMES; i++) {
         const char *name = i < ROCM_NAMES ? rocm_names[i] : SIMULATOR;
         void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-        if (library) {
-            *status = try_handle(library, name);
-            return 1;
-        }
+        if (library == NULL)
+            continue;
+        found = 1;
+        *status = try_handle(library, name);
+        if (*status == KTRACE_OK)
+            break;
     }
-    return 0;
+    return found;
 }
 
 /* Beside `file`, where installations and build folders have it. */
