@@ -147,23 +147,46 @@ static int open_source(struct source *source, struct sim_wave *wave, const struc
 
 /* ---- Multiplication -------------------------------------------------------------------------------------------------- */
 
-/* A is [k][m], B [k][n], D [m][n]. */
+/* A is [k][m], B [k][n], D [m][n]. Up to 16 elements of a row of D are in the host's registers while k goes on; n is a constant
+ * where this is inlined. */
+#define ROWS(T, suffix, fma) \
+    __attribute__((always_inline)) static inline void rows##suffix( \
+        T *restrict d, const T *restrict a, const T *restrict b, unsigned m, unsigned n, unsigned depth) \
+    { \
+        const unsigned width = n < 16 ? n : 16; \
+        for (unsigned i = 0; i < m; i++) \
+            for (unsigned first = 0; first < n; first += width) { \
+                T row[16]; \
+                for (unsigned j = 0; j < width; j++) \
+                    row[j] = d[i * n + first + j]; \
+                for (unsigned k = 0; k < depth; k++) \
+                    for (unsigned j = 0; j < width; j++) \
+                        row[j] = fma(a[k * m + i], b[k * n + first + j], row[j]); \
+                for (unsigned j = 0; j < width; j++) \
+                    d[i * n + first + j] = row[j]; \
+            } \
+    }
+ROWS(float, 32, fmaf)
+ROWS(double, 64, fma)
+
 #define MULTIPLY(suffix, attribute) \
     attribute static void multiply32_##suffix(float *restrict d, const float *restrict a, const float *restrict b, \
-                                              unsigned m, unsigned n, unsigned depth) \
+                                              unsigned n, unsigned depth) \
     { \
-        for (unsigned i = 0; i < m; i++) \
-            for (unsigned k = 0; k < depth; k++) \
-                for (unsigned j = 0; j < n; j++) \
-                    d[i * n + j] = fmaf(a[k * m + i], b[k * n + j], d[i * n + j]); \
+        if (n == 32) \
+            rows32(d, a, b, 32, 32, depth); \
+        else if (n == 16) \
+            rows32(d, a, b, 16, 16, depth); \
+        else \
+            rows32(d, a, b, 4, 4, depth); \
     } \
     attribute static void multiply64_##suffix(double *restrict d, const double *restrict a, const double *restrict b, \
-                                              unsigned m, unsigned n, unsigned depth) \
+                                              unsigned n, unsigned depth) \
     { \
-        for (unsigned i = 0; i < m; i++) \
-            for (unsigned k = 0; k < depth; k++) \
-                for (unsigned j = 0; j < n; j++) \
-                    d[i * n + j] = fma(a[k * m + i], b[k * n + j], d[i * n + j]); \
+        if (n == 16) \
+            rows64(d, a, b, 16, 16, depth); \
+        else \
+            rows64(d, a, b, 4, 4, depth); \
     }
 MULTIPLY(any, )
 #if defined(__x86_64__)
@@ -191,9 +214,9 @@ static void multiply(const struct sim_matrix *matrix, union accumulator *d, cons
     if (matrix->a == SIM_ELEMENT_I8)
         multiply_integers(d->i32, a->i32, b->i32, m, n, k);
     else if (matrix->a == SIM_ELEMENT_F64)
-        (HOST_HAS_FMA ? multiply64_avx2 : multiply64_any)(d->f64, a->f64, b->f64, m, n, k);
+        (HOST_HAS_FMA ? multiply64_avx2 : multiply64_any)(d->f64, a->f64, b->f64, n, k);
     else
-        (HOST_HAS_FMA ? multiply32_avx2 : multiply32_any)(d->f32, a->f32, b->f32, m, n, k);
+        (HOST_HAS_FMA ? multiply32_avx2 : multiply32_any)(d->f32, a->f32, b->f32, n, k);
 }
 
 /* ---- Registers to blocks and back ------------------------------------------------------------------------------------ */

@@ -43,6 +43,15 @@ static int32_t log2_of_quotient(struct sim_number numerator, struct sim_number d
     return n < d ? difference - 1 : difference;
 }
 
+/* Whether exponents are so far from all limits that div_scale changes nothing: nearly always. */
+static int needs_no_scale(const struct division *division, uint64_t denominator, uint64_t numerator)
+{
+    const int32_t d = exponent_field(division, denominator), n = exponent_field(division, numerator);
+    const int32_t bias = division->format->bias;
+    return d >= 1 && d <= 2 * bias - 2 && n > division->tiny_numerator && n <= 2 * bias && n - d >= 2 - bias &&
+           n - d < division->near_largest;
+}
+
 /* S0 is the numerator or the denominator, S1 the denominator, S2 the numerator. As the CDNA3 manual has it, but for one
  * line: where both 1/denominator and the quotient are subnormal it multiplies a denominator of more than 2^126 by 2^64,
  * which cannot be meant; here it is divided. */
@@ -83,15 +92,15 @@ static uint64_t div_scale(const struct division *division, uint64_t value, uint6
     return exponent_field(division, numerator) <= division->tiny_numerator ? up : value;
 }
 
-/* fma, and where VCC says so times 2^scale if S2, the quotient so far, is 2 or more, else 2^-scale; rounded once. The manual
+/* What div_fmas is where VCC is set: fma times 2^scale if S2, the quotient so far, is 2 or more, else 2^-scale; rounded once. The manual
  * says 2^32 (f64: 2^64), which undoes no scaling of div_scale; the two directions are as gfx11 was found to have them. */
-static uint64_t div_fmas(const struct division *division, const uint64_t source[3], int vcc, enum sim_round round)
+static uint64_t div_fmas(const struct division *division, const uint64_t source[3], enum sim_round round)
 {
     const struct sim_float_format *format = division->format;
     const struct sim_number a = sim_unpack(format, source[0]), b = sim_unpack(format, source[1]),
                             c = sim_unpack(format, source[2]);
     const int large = exponent_field(division, source[2]) > format->bias;
-    const int32_t scale = vcc ? large ? division->scale : -division->scale : 0;
+    const int32_t scale = large ? division->scale : -division->scale;
     return sim_pack(format, sim_number_scale(sim_number_fma(a, b, c, round), scale), round);
 }
 
@@ -149,6 +158,9 @@ static uint64_t div_fixup(const struct sim_float_format *format, int32_t underfl
         uint64_t mask = 0; \
         for (int lane = 0; lane < SIM_LANES; lane++) { \
             int vcc; \
+            result[lane] = a[lane]; \
+            if (needs_no_scale(&division##W, b[lane], c[lane])) \
+                continue; \
             result[lane] = (L)div_scale(&division##W, a[lane], b[lane], c[lane], &vcc); \
             mask |= (uint64_t)vcc << lane; \
         } \
@@ -159,14 +171,19 @@ static uint64_t div_fixup(const struct sim_float_format *format, int32_t underfl
 DIV_SCALE(v_div_scale_f32, 32, uint32_t)
 DIV_SCALE(v_div_scale_f64, 64, uint64_t)
 
+/* Without VCC it is fma. */
 #define DIV_FMAS(opcode, W, L) \
     static void opcode(struct sim_wave *wave, const struct sim_instruction *instruction) \
     { \
         SOURCES(W, L) \
+        const L *const sources[3] = {a, b, c}; \
+        struct sim_float_mode plain = {.round = mode.round}; \
+        sim_compute##W(result, &sim_operation_fma, sources, &plain); \
         const uint64_t vcc = sim_sgpr64(wave, SIM_VCC_LO); \
-        for (int lane = 0; lane < SIM_LANES; lane++) { \
+        for (int lane = 0; lane < SIM_LANES && vcc; lane++) { \
             const uint64_t source[3] = {a[lane], b[lane], c[lane]}; \
-            result[lane] = (L)div_fmas(&division##W, source, (int)(vcc >> lane & 1), mode.round); \
+            if (vcc >> lane & 1) \
+                result[lane] = (L)div_fmas(&division##W, source, mode.round); \
         } \
         sim_finish##W(result, &mode); \
         sim_write##W(wave, instruction, result); \
