@@ -204,9 +204,7 @@ static void start_kernel(struct sim_command *command)
 static void start(struct sim_command *command)
 {
     command->state = RUNNING;
-    if (command->device->failure)
-        abandon(command->device, command->ready_cycle);
-    else if (command->operation.kind == SIM_OPERATION_KERNEL)
+    if (command->operation.kind == SIM_OPERATION_KERNEL)
         start_kernel(command);
     else if (command->operation.kind == SIM_OPERATION_MARK)
         finish(command, command->ready_cycle);

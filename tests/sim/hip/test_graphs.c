@@ -138,6 +138,40 @@ static void replays_have_dispatch_ids_of_their_own(void **state)
     ok(hipFree(out));
 }
 
+/* An instance does not overlap itself, on whatever streams it is launched. Two instances do. */
+static void launches_of_one_instance_follow_each_other(void **state)
+{
+    (void)state;
+    uint64_t *out = device_zeros(16), ticks = SPIN_100_US;
+    ok(hipDeviceSynchronize());
+    ok(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    ok(launch(spin, 1, 64, stream, &out, &ticks));
+    hipGraph_t graph;
+    ok(hipStreamEndCapture(stream, &graph));
+    hipGraphExec_t execs[2];
+    hipEvent_t start, stop;
+    ok(hipEventCreate(&start));
+    ok(hipEventCreate(&stop));
+    float times[2];
+    for (int i = 0; i < 2; i++)
+        ok(hipGraphInstantiate(&execs[i], graph, NULL, NULL, 0));
+    for (int i = 0; i < 2; i++) {
+        ok(hipEventRecord(start, stream));
+        ok(hipGraphLaunch(execs[0], stream));
+        ok(hipGraphLaunch(execs[i], other));
+        ok(hipEventRecord(stop, other));
+        ok(hipDeviceSynchronize());
+        times[i] = milliseconds_between(start, stop);
+    }
+    assert_true(times[0] > 0.2F && times[1] < 0.15F);
+    for (int i = 0; i < 2; i++)
+        ok(hipGraphExecDestroy(execs[i]));
+    ok(hipGraphDestroy(graph));
+    ok(hipEventDestroy(start));
+    ok(hipEventDestroy(stop));
+    ok(hipFree(out));
+}
+
 static void graphs_are_built_by_hand(void **state)
 {
     (void)state;
@@ -327,6 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_forks_joins_and_replays),
         cmocka_unit_test(replays_have_dispatch_ids_of_their_own),
+        cmocka_unit_test(launches_of_one_instance_follow_each_other),
         cmocka_unit_test(graphs_are_built_by_hand),
         cmocka_unit_test(unsafe_calls_invalidate_a_capture),
         cmocka_unit_test(other_threads_are_forbidden_by_global_captures),
