@@ -232,9 +232,9 @@ static int settle_running(struct sim_command *command)
         return 1;
     }
     const int state = sim_dispatch_state(command->dispatch);
-    if (!state)
-        return 0;
     const uint64_t end = sim_dispatch_end_cycle(command->dispatch);
+    if (!state || (state > 0 && end > engine_cycle)) /* a device may be up to a slice ahead of others */
+        return 0;
     struct sim_dispatch *dispatch = command->dispatch;
     command->dispatch = NULL;
     if (state > 0)
@@ -259,18 +259,21 @@ static int settle_one(void)
     return 0;
 }
 
-/* When the next thing happens that is not a kernel's end, at most `limit`; *busy counts devices that run kernels. */
+/* When the next thing happens that is known beforehand, at most `limit`; *busy counts devices that run kernels. */
 static uint64_t next_cycle(uint64_t limit, int *busy, int is_busy[SIM_MAX_DEVICES])
 {
     *busy = 0;
     memset(is_busy, 0, sizeof *is_busy * SIM_MAX_DEVICES);
     uint64_t next = limit;
     for (const struct sim_command *command = active; command; command = command->next_active) {
-        if (command->state == RUNNING && command->operation.kind == SIM_OPERATION_KERNEL) {
+        const int is_kernel = command->state == RUNNING && command->operation.kind == SIM_OPERATION_KERNEL;
+        if (is_kernel && !sim_dispatch_state(command->dispatch)) {
             *busy += !is_busy[command->device->index];
             is_busy[command->device->index] = 1;
         } else {
-            const uint64_t at = command->state == READY ? command->ready_cycle : command->end_cycle;
+            const uint64_t at = is_kernel                   ? sim_dispatch_end_cycle(command->dispatch)
+                                : command->state == RUNNING ? command->end_cycle
+                                                            : command->ready_cycle;
             next = at < next ? at : next;
         }
     }
