@@ -1,53 +1,30 @@
 """Machine code of CUDA sources: compile to a cubin, take its sections, list its instructions.
 
     cubin = compile_cubin(nvcc, source, output, ["-DKTRACE_ENABLE=1"])
-    sections(cubin)                     {".text._Z4gemm...": bytes}
+    code_sections(cubin)                {".text._Z4gemm...": bytes}
     instructions(nvdisasm, cubin)       {"_Z4gemm...": [Instruction(address, predicate, opcode, operands, text)]}
 """
 
 import collections
 import re
-import struct
 import subprocess
 
-Instruction = collections.namedtuple("Instruction", "address predicate opcode operands text")
+from toolchain import elf_sections, run_tool
 
-SHT_NOBITS = 8
-SHF_ALLOC = 2
+Instruction = collections.namedtuple("Instruction", "address predicate opcode operands text")
 
 
 def compile_cubin(nvcc, source, output, flags, arch="sm_90"):
     command = [nvcc, "-std=c++17", f"-arch={arch}", "-cubin", "-o", output, *flags, source]
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    if result.returncode != 0:
-        raise RuntimeError(f"$ {' '.join(command)}\n{result.stdout}")
+    run_tool(command)
     return output
-
-
-def sections(cubin):
-    """Content of every ELF section by name (64-bit little-endian, which all cubins are). What is only reserved, such as
-    shared memory, is its size as bytes of a decimal number."""
-    with open(cubin, "rb") as file:
-        data = file.read()
-    if data[:6] != b"\x7fELF\x02\x01":
-        raise RuntimeError(f"{cubin}: not a 64-bit little-endian ELF file")
-    offset = struct.unpack_from("<Q", data, 0x28)[0]
-    entry_bytes, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
-    headers = [struct.unpack_from("<IIQQQQ", data, offset + i * entry_bytes) for i in range(count)]
-    names_offset = headers[names_index][4]
-    found = {}
-    for name_offset, kind, _flags, _address, start, size in headers:
-        end = data.index(b"\0", names_offset + name_offset)
-        name = data[names_offset + name_offset : end].decode()
-        found[name] = str(size).encode() if kind == SHT_NOBITS else data[start : start + size]
-    return found
 
 
 def code_sections(cubin):
     """What decides how kernels behave: their instructions, constants, global and shared memory. Names, line tables and
     notes are left out."""
     kept = (".text.", ".nv.constant", ".nv.global", ".nv.shared", ".rodata")
-    return {name: content for name, content in sections(cubin).items() if name.startswith(kept)}
+    return {name: content for name, content in elf_sections(cubin).items() if name.startswith(kept)}
 
 
 def different_sections(first, second):

@@ -1,9 +1,10 @@
-"""Finding compilers and running cases: what matrix.py and check_sass.py share."""
+"""Finding compilers, reading ELF files, running cases: what matrix.py, check_sass.py and check_gcn.py share."""
 
 import concurrent.futures
 import glob
 import os
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -40,6 +41,12 @@ def find_nvdisasm(nvcc):
     )
 
 
+def find_llvm(name, version=22):
+    """A program of LLVM, such as "clang" or "llvm-objdump"; version 22 also in ROCm's folder."""
+    rocm = os.path.join(os.environ.get("ROCM_PATH", "/opt/rocm"), "llvm", "bin", f"{name}-{version}")
+    return first_executable(f"{name}-{version}", rocm)
+
+
 def find_library(nvcc, name):
     """The newest file of a library that came with this nvcc, such as libnvrtc.so."""
     root = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
@@ -71,6 +78,36 @@ def complete_toolkit(nvcc, folder):
                 os.symlink(os.path.join(root, part, entry), os.path.join(copy, part, entry))
     os.symlink(library, os.path.join(copy, "nvvm", "lib64", "libnvvm.so"))
     return os.path.join(copy, "bin", "nvcc")
+
+
+SHT_NOBITS = 8
+
+
+def elf_sections(path):
+    """Content of every section by name, of a 64-bit little-endian ELF file, which all cubins and code objects are. What is
+    only reserved, such as shared memory, is its size as bytes of a decimal number."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:6] != b"\x7fELF\x02\x01":
+        raise RuntimeError(f"{path}: not a 64-bit little-endian ELF file")
+    offset = struct.unpack_from("<Q", data, 0x28)[0]
+    entry_bytes, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", data, offset + i * entry_bytes) for i in range(count)]
+    names_offset = headers[names_index][4]
+    found = {}
+    for name_offset, kind, _flags, _address, start, size in headers:
+        end = data.index(b"\0", names_offset + name_offset)
+        name = data[names_offset + name_offset : end].decode()
+        found[name] = str(size).encode() if kind == SHT_NOBITS else data[start : start + size]
+    return found
+
+
+def run_tool(command):
+    """What it prints; RuntimeError with all of it if it fails."""
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if result.returncode != 0:
+        raise RuntimeError(f"$ {' '.join(command)}\n{result.stdout}")
+    return result.stdout
 
 
 class Case:

@@ -12,7 +12,11 @@
 #define KTRACE_PIN(...)
 #define KTRACE_PARAM
 #define KTRACE_ARG
+#if defined(__cplusplus)
 #define KTRACE_PARAM_ONLY
+#else
+#define KTRACE_PARAM_ONLY void
+#endif
 #define KTRACE_ARG_ONLY
 #define KTRACE_PARAM_IF(...)
 #define KTRACE_PARAM_ONLY_IF(...)
