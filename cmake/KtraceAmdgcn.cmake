@@ -19,7 +19,7 @@ if(NOT KTRACE_AMDGCN STREQUAL "OFF" AND (KTRACE_BUILD_TESTS OR KTRACE_BUILD_EXAM
     endif()
 endif()
 
-# ktrace_add_code_object(path SOURCE file CHIP gfx942|gfx950 [LANGUAGE c|hip|cl] [OPTIMIZE 0|1|2|3] [UNTRACED]
+# ktrace_add_code_object(path SOURCE file CHIP gfx942|gfx950 [LANGUAGE c|hip|cl] [OPTIMIZE 0|1|2|3|s] [UNTRACED]
 #                        [OPTIONS option...])
 # Compiles one source to a code object at `path` (relative to the binary folder); sets <name>_path where name is the path's
 # file name without its extension. Depend on the file, or on the target <name>.
