@@ -71,6 +71,7 @@ static uint32_t attribute(struct hip_backend *hip, int which)
 {
     int value = 0;
     const kt_hip_result result = hip->api->device_get_attribute(&value, which, hip->device);
+    kt_hip_forget(hip->api, result);
     return result == KT_HIP_SUCCESS && value > 0 ? (uint32_t)value : 0;
 }
 
@@ -265,9 +266,11 @@ static int find_control(uint64_t *address, const struct kt_hip_api *api, void *m
     void *found = NULL;
     size_t bytes = 0;
     const kt_hip_result result = api->module_get_global(&found, &bytes, module, "ktrace_control_block");
-    if (result == KT_HIP_ERROR_NOT_FOUND)
+    if (result == KT_HIP_ERROR_NOT_FOUND) {
+        kt_hip_forget(api, result);
         return kt_fail(KTRACE_ERROR_NOT_FOUND,
                        "the module has no ktrace control block: compile it with KTRACE_ENABLE=1 and annotate a kernel");
+    }
     if (result != KT_HIP_SUCCESS)
         return kt_hip_fail(api, result, "looking for the module's control block");
     *address = (uint64_t)(uintptr_t)found;

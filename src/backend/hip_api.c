@@ -75,7 +75,9 @@ static int check_device(const struct kt_hip_api *api, const char *name)
         result = api->device_count(&count);
     if (result == KT_HIP_SUCCESS && count > 0)
         return KTRACE_OK;
-    explain("%s finds no AMD device: %s", name, result == KT_HIP_SUCCESS ? "it counts none" : api->error_text(result));
+    explain("%s finds no AMD device (%s): is the driver loaded, and may this user open /dev/kfd?", name,
+            result == KT_HIP_SUCCESS ? "it counts none" : api->error_text(result));
+    kt_hip_forget(api, result);
     return KTRACE_ERROR_NO_DEVICE;
 }
 
@@ -205,6 +207,7 @@ int kt_hip_api_open(const struct kt_hip_api **out)
 int kt_hip_fail(const struct kt_hip_api *api, kt_hip_result result, const char *attempted)
 {
     const char *name = api->error_name(result), *text = api->error_text(result);
+    kt_hip_forget(api, result);
     if (result >= KT_HIP_ERROR_STREAM_CAPTURE_FIRST && result <= KT_HIP_ERROR_STREAM_CAPTURE_LAST)
         return kt_fail(
             KTRACE_ERROR_STATE,

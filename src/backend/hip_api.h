@@ -33,6 +33,7 @@ enum {
 /* X(field, exported name, parameters) */
 #define KT_HIP_FUNCTIONS(X) \
     X(init, hipInit, (unsigned int flags)) \
+    X(take_last_error, hipGetLastError, (void)) \
     X(device_count, hipGetDeviceCount, (int *count)) \
     X(device_current, hipGetDevice, (int *ordinal)) \
     X(device_select, hipSetDevice, (int ordinal)) \
@@ -84,7 +85,14 @@ struct kt_hip_api {
 /* Chosen, opened and initialized once for the process; never closed. KTRACE_ERROR_NO_DEVICE with the reason. */
 int kt_hip_api_open(const struct kt_hip_api **out);
 
-/* kt_fail with what was attempted and HIP's name and words for `result`. */
+/* Every call that failed is the thread's last error, which the program would find behind its own next launch. */
+static inline void kt_hip_forget(const struct kt_hip_api *api, kt_hip_result result)
+{
+    if (result != KT_HIP_SUCCESS)
+        api->take_last_error();
+}
+
+/* kt_fail with what was attempted and HIP's name and words for `result`. Forgets it. */
 int kt_hip_fail(const struct kt_hip_api *api, kt_hip_result result, const char *attempted);
 
 #endif

@@ -32,6 +32,7 @@ struct hip {
     int (*end_stream_capture)(void *stream, void **graph);
     int (*stream_create)(void **stream);
     const char *(*error_name)(int error);
+    int (*last_error)(void);
 };
 
 struct program {
@@ -73,7 +74,8 @@ static int set_up(void **state)
                      {"hipStreamBeginCapture", &p->hip.begin_stream_capture},
                      {"hipStreamEndCapture", &p->hip.end_stream_capture},
                      {"hipStreamCreate", &p->hip.stream_create},
-                     {"hipGetErrorName", &p->hip.error_name}};
+                     {"hipGetErrorName", &p->hip.error_name},
+                     {"hipGetLastError", &p->hip.last_error}};
     assert_non_null(library);
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         *(void **)functions[i].slot = dlsym(library, functions[i].name);
@@ -293,11 +295,40 @@ static void test_graph_construction(void **state)
     ok(p, p->hip.begin_stream_capture(stream, 0));
     assert_int_equal(ktrace_capture_read(&trace, capture), KTRACE_ERROR_STATE);
     assert_non_null(strstr(ktrace_last_error(), "while a stream is being captured into a HIP graph"));
+    assert_int_equal(p->hip.last_error(), 0); /* what we asked is no error of the program's */
     assert_int_equal(ktrace_capture_clear(capture), KTRACE_ERROR_STATE);
     assert_int_equal(ktrace_capture_end(&trace, capture), KTRACE_ERROR_STATE);
     assert_int_equal(ktrace_capture_begin(&second, NULL), KTRACE_ERROR_STATE);
     ok(p, p->hip.end_stream_capture(stream, &graph)); /* it was not spoilt */
     must(ktrace_capture_end(&trace, capture));
+    ktrace_trace_destroy(trace);
+}
+
+static void test_attaching(void **state)
+{
+    struct program *p = *state;
+    void *untraced;
+    assert_int_equal(ktrace_attach_hip_module(p->module), KTRACE_ERROR_STATE);
+    assert_non_null(strstr(ktrace_last_error(), "is attached already"));
+    ok(p, p->hip.module_load(&untraced, UNTRACED_KERNELS));
+    assert_int_equal(ktrace_attach_hip_module(untraced), KTRACE_ERROR_NOT_FOUND);
+    assert_non_null(strstr(ktrace_last_error(), "compile it with KTRACE_ENABLE=1"));
+    assert_int_equal(p->hip.last_error(), 0);
+    assert_int_equal(ktrace_detach_hip_module(untraced), KTRACE_ERROR_NOT_FOUND);
+    assert_int_equal(ktrace_detach_cuda_module(p->module), KTRACE_ERROR_NOT_FOUND);
+    ok(p, p->hip.module_unload(untraced));
+
+    struct ktrace_capture *capture; /* detached, it is dormant, and what it recorded can still be read */
+    struct ktrace_trace *trace;
+    must(ktrace_capture_begin(&capture, NULL));
+    launch_phases(p, 1, 64, 1);
+    must(ktrace_detach_hip_module(p->module));
+    launch_phases(p, 1, 64, 1);
+    must(ktrace_attach_hip_module(p->module));
+    launch_phases(p, 1, 64, 1);
+    must(ktrace_capture_end(&trace, capture));
+    assert_int_equal(info_of(trace).launches, 2);
+    assert_int_equal(info_of(trace).slots_corrupt, 0);
     ktrace_trace_destroy(trace);
 }
 
@@ -307,6 +338,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_records, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_filter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_attaching, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_peek, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_graph_construction, set_up, tear_down),
     };
