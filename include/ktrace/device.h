@@ -1,4 +1,4 @@
-/* ktrace/device.h - annotations for kernels.
+/* ktrace/device.h - annotations for kernels: CUDA C++ by nvcc and NVRTC, and for gfx942 and gfx950 HIP C++, C and OpenCL C by clang.
  *
  *     __global__ void gemm(...)
  *     {
@@ -36,8 +36,9 @@
  * Payloads: bool, integers up to 64 bits (cast an enum), half, bfloat16, float, double; under divergence the value of the lane
  * that records, which is the first active one. Anything else is a compile error. A payload with commas goes in parentheses.
  *
- * Annotations belong in __global__ and __device__ functions and in lambdas there that capture by reference; in a
- * __host__ __device__ function put them between #ifdef __CUDA_ARCH__ and #endif. docs/annotating.md has more.
+ * Annotations belong in kernels and device functions and in lambdas there that capture by reference; in a __host__ __device__
+ * function put them between #ifdef __CUDA_ARCH__ and #endif. On AMD include this behind HIP's headers, and let functions and
+ * lambdas that have annotations be always inlined; KTRACE_KERNEL_IF is C++ only. docs/annotating.md has more.
  *
  * KTRACE_SITES_IN_GLOBAL=1 moves the descriptors of a module from its 64 KiB constant bank to global memory, for modules
  * where ptxas says "uses too much global constant data". It costs one more slot an event.
