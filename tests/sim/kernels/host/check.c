@@ -26,7 +26,7 @@ enum { HIP_TO_DEVICE = 1, HIP_TO_HOST = 2 };
 
 enum { GUARD_BYTES = 64, GUARD = 0xa5, MOST_BUFFERS = 32 };
 static struct {
-    void *library, *module;
+    void *module;
     struct {
         unsigned char *device;
         size_t bytes;
@@ -62,13 +62,13 @@ static void *read_file(const char *path)
 
 int harness_open(const char *library, const char *code_object)
 {
-    harness.library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!harness.library) {
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
         fprintf(stderr, "%s\n", dlerror());
         return -1;
     }
 #define FIND(name) \
-    if (!(*(void **)&hip.name = dlsym(harness.library, #name))) { \
+    if (!(*(void **)&hip.name = dlsym(handle, #name))) { \
         fprintf(stderr, "%s has no " #name "\n", library); \
         return -1; \
     }
@@ -102,8 +102,7 @@ int harness_open(const char *library, const char *code_object)
 
 void harness_close(void)
 {
-    (void)hip.hipModuleUnload(harness.module);
-    dlclose(harness.library);
+    (void)hip.hipModuleUnload(harness.module); /* the library stays: its device lives as long as the process */
 }
 
 static void *device_new(const void *content, size_t bytes)
