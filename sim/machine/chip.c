@@ -44,6 +44,9 @@ static const struct {
                     163840,
                     1280},
 };
+/* From one wave's vector registers to the next one's: not a power of two, so that rows of all waves do not meet in the same
+ * few lines of the host's caches. */
+#define VGPRS_STRIDE ((size_t)SIM_VGPRS * SIM_LANES * 4 + 17 * 64)
 /* About two minutes of simulation. */
 #define DEFAULT_MAX_INSTRUCTIONS 1000000000ull
 
@@ -150,7 +153,7 @@ static void build_cu(struct sim_machine *machine, struct cu *cu, struct resident
             struct resident *resident = &residents[number];
             resident->simd = simd;
             resident->wave.machine = machine;
-            resident->wave.vgpr = (uint32_t(*)[SIM_LANES])(vgprs + number * SIM_VGPRS * SIM_LANES * 4);
+            resident->wave.vgpr = (uint32_t(*)[SIM_LANES])(vgprs + number * VGPRS_STRIDE);
             resident->wave.place = (struct sim_place){
                 .xcc = cu->xcc, .se = cu->se, .sh = cu->sh, .cu = cu->index, .simd = (uint8_t)s, .slot = (uint8_t)slot};
             simd->residents[slot] = resident;
@@ -181,7 +184,7 @@ static void build_xcc(struct sim_machine *machine, struct xcc *xcc, uint32_t ind
                               .sh = (uint8_t)(array % config->shs_per_se),
                               .index = (uint8_t)i};
             build_cu(machine, cu, &machine->residents[number * per_cu],
-                     machine->vgprs + number * per_cu * SIM_VGPRS * SIM_LANES * 4);
+                     machine->vgprs + number * per_cu * VGPRS_STRIDE);
         }
         xcc->first_cu[array + 1] = xcc->cu_count;
     }
@@ -202,7 +205,7 @@ int chip_build(struct sim_machine *machine)
     machine->cus = calloc(cus, sizeof *machine->cus);
     machine->residents = calloc(machine->resident_count, sizeof *machine->residents);
     /* Rows that no wave has are never touched and take no memory. */
-    void *vgprs = mmap(NULL, machine->resident_count * SIM_VGPRS * SIM_LANES * 4, PROT_READ | PROT_WRITE,
+    void *vgprs = mmap(NULL, machine->resident_count * VGPRS_STRIDE, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     machine->vgprs = vgprs == MAP_FAILED ? NULL : vgprs;
     if (!machine->xccs || !machine->cus || !machine->residents || !machine->vgprs)
@@ -215,7 +218,7 @@ int chip_build(struct sim_machine *machine)
 void chip_free(struct sim_machine *machine)
 {
     if (machine->vgprs)
-        munmap(machine->vgprs, machine->resident_count * SIM_VGPRS * SIM_LANES * 4);
+        munmap(machine->vgprs, machine->resident_count * VGPRS_STRIDE);
     free(machine->residents);
     free(machine->cus);
     free(machine->xccs);

@@ -34,6 +34,13 @@ enum cost_class {
 };
 #define COST_FIRST_THAT_WAITS COST_WAIT
 
+/* Whether nothing outside of its SIMD sees that an instruction executed. */
+static inline int cost_is_local(unsigned class)
+{
+    return class <= COST_BRANCH || class == COST_NOP || class == COST_SLEEP || class == COST_WAIT ||
+           class == COST_CLOCK || class >= COST_MATRIX;
+}
+
 /* Memory instructions that have not completed: when each will, in order. */
 #define OUTSTANDING_MAX 64
 struct outstanding {

@@ -87,9 +87,10 @@ struct resident;
 
 struct simd {
     struct agent agent;
-    uint64_t free_cycle;           /* issues nothing before */
-    uint64_t matrix_free_cycle;    /* of the matrix core */
-    uint64_t ready[SIM_MAX_SLOTS]; /* when the wave's next instruction may issue; SIM_NEVER: none, or it waits */
+    const struct resident *upcoming; /* the wave that will issue at the agent's cycle */
+    uint64_t free_cycle;             /* issues nothing before */
+    uint64_t matrix_free_cycle;      /* of the matrix core */
+    uint64_t ready[SIM_MAX_SLOTS];   /* when the wave's next instruction may issue; SIM_NEVER: none, or it waits */
     struct resident *residents[SIM_MAX_SLOTS]; /* the waves of its slots, running or not */
     uint32_t vgprs_free, sgprs_free, slots_free;
     struct cu *cu;
@@ -169,11 +170,11 @@ struct sim_workgroup {
 struct resident {
     struct sim_wave wave;
     struct simd *simd;
-    struct code *code;     /* that holds the pc, most likely */
-    uint64_t sleep_cycles; /* asked for by the executing instruction */
-    struct outstanding vector_memory, scalar_and_lds;
+    struct code *code;          /* that holds the pc, most likely */
+    uint64_t sleep_cycles;      /* asked for by the executing instruction */
     uint64_t pc_of_instruction; /* that executes */
     const struct sim_instruction *instruction;
+    struct outstanding vector_memory, scalar_and_lds;
 };
 
 static inline struct resident *resident_of(struct sim_wave *wave)
@@ -224,6 +225,12 @@ void dispatch_workgroup_ended(struct sim_dispatch *dispatch);
 
 /* code.c: the instruction at the wave's pc; NULL after sim_fault */
 const struct sim_instruction *code_fetch(struct resident *resident);
+/* The same if it was decoded before, else NULL. */
+static inline const struct sim_instruction *code_decoded(const struct resident *resident)
+{
+    uint64_t offset = resident->wave.pc - resident->code->base;
+    return offset < resident->code->bytes ? resident->code->decoded[offset / 4] : NULL;
+}
 void code_free(struct code *code);
 
 /* fault.c: fault_report: the dispatch fails with the machine's fault sentence, told with all that is known of the wave.

@@ -1,6 +1,10 @@
 /* Who executes next. Every SIMD with something to do waits in the calendar at the cycle at which it may issue; so does every
  * XCC whose dispatcher may start a workgroup. Instructions take effect when they issue, all of them in order of simulated
- * time; what issues in one cycle, in the order it was queued. Nothing depends on addresses or on the host's time. */
+ * time; what issues in one cycle, in the order it was queued. Nothing depends on addresses or on the host's time.
+ *
+ * Instructions that nothing outside of their SIMD can see (arithmetic, branches, waits, clock reads) may be executed ahead of
+ * that order, for a few hundred cycles: their waves' registers stay in the host's caches meanwhile. Only a wave that another
+ * SIMD's wave makes ready, or that starts, within those cycles can tell: it issues up to RUN_AHEAD_CYCLES later. */
 #include "internal.h"
 
 #include "../exec/exec.h"
@@ -23,9 +27,27 @@ static uint64_t next_issue(const struct simd *simd, uint64_t ready)
     return ready == SIM_NEVER || ready > simd->free_cycle ? ready : simd->free_cycle;
 }
 
+/* A chip full of waves does not fit into the host's caches: what the SIMD behind this one in the calendar will need is asked
+ * for while this one executes. */
+static void prefetch_follower(const struct simd *simd)
+{
+    const struct agent *follower = (const struct agent *)simd->agent.event.next;
+    if (!follower || follower->kind != EVENT_SIMD)
+        return;
+    const struct resident *resident = ((const struct simd *)follower)->upcoming;
+    __builtin_prefetch(&resident->wave.sgpr[SIM_EXEC_LO]);
+    __builtin_prefetch(&resident->wave.pc);
+    __builtin_prefetch(&resident->instruction);
+    __builtin_prefetch(&((const struct simd *)follower)->residents);
+    if (follower->event.next)
+        __builtin_prefetch(follower->event.next);
+}
+
 void simd_wake(struct sim_machine *machine, struct simd *simd)
 {
-    uint64_t cycle = next_issue(simd, simd->ready[first_ready(simd, machine->config.waves_per_simd)]);
+    unsigned slot = first_ready(simd, machine->config.waves_per_simd);
+    uint64_t cycle = next_issue(simd, simd->ready[slot]);
+    simd->upcoming = simd->residents[slot];
     if (cycle < machine->now)
         cycle = machine->now;
     if (cycle == simd->agent.event.cycle)
@@ -91,26 +113,40 @@ static void issue(struct sim_machine *machine, struct simd *simd, unsigned slot,
         wave_leave(resident, ready);
 }
 
-/* Issues at the SIMD's cycle and goes on as long as nothing else comes first, nor `until`. */
+#define RUN_AHEAD_CYCLES 256
+
+static int is_local(const struct resident *resident)
+{
+    const struct sim_instruction *instruction = code_decoded(resident);
+    return instruction && cost_is_local(instruction->cost);
+}
+
+/* Issues at the SIMD's cycle and goes on as long as nothing else comes first, nor `until`, or nothing else can tell. */
 static void run_simd(struct sim_machine *machine, struct simd *simd, uint64_t until)
 {
     unsigned slots = machine->config.waves_per_simd;
-    uint64_t cycle = simd->agent.event.cycle;
+    unsigned slot = first_ready(simd, slots);
+    uint64_t begin = simd->agent.event.cycle, cycle = begin;
+    prefetch_follower(simd);
     calendar_remove(&machine->calendar, &simd->agent.event);
     for (;;) {
-        machine->now = cycle;
-        issue(machine, simd, first_ready(simd, slots), cycle);
-        cycle = next_issue(simd, simd->ready[first_ready(simd, slots)]);
+        issue(machine, simd, slot, cycle);
+        slot = first_ready(simd, slots);
+        cycle = next_issue(simd, simd->ready[slot]);
         /* Starting waves or a barrier may have put it into the calendar meanwhile. */
         calendar_remove(&machine->calendar, &simd->agent.event);
         if (cycle == SIM_NEVER)
             return;
         const struct event *other = calendar_first(&machine->calendar);
-        if (cycle >= until || machine->finished || (other && other->cycle <= cycle)) {
+        int in_order = cycle < until && (!other || other->cycle > cycle);
+        if (in_order && !machine->finished) {
+            calendar_advance(&machine->calendar, cycle);
+            machine->now = cycle;
+        } else if (machine->finished || cycle - begin > RUN_AHEAD_CYCLES || !is_local(simd->residents[slot])) {
+            simd->upcoming = simd->residents[slot];
             calendar_add(&machine->calendar, &simd->agent.event, cycle);
             return;
         }
-        calendar_advance(&machine->calendar, cycle);
     }
 }
 
