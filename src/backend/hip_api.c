@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../error.h"
@@ -135,6 +136,13 @@ static int try_loaded(int *status)
     return found;
 }
 
+/* In a folder above a program anybody may have put a file: ours, or the system's, is what counts. */
+static int is_trusted(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && (file.st_uid == 0 || file.st_uid == geteuid()) && !(file.st_mode & S_IWOTH);
+}
+
 /* Beside `file`, where installations and build folders have it. */
 static int try_beside(const char *file)
 {
@@ -146,7 +154,7 @@ static int try_beside(const char *file)
         return KTRACE_ERROR_NO_DEVICE;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         const int length = snprintf(path, sizeof path, "%.*s/%s%s", (int)(slash - file), file, places[i], SIMULATOR);
-        if (length < (int)sizeof path && access(path, R_OK) == 0 && try_open(path) == KTRACE_OK)
+        if (length < (int)sizeof path && is_trusted(path) && try_open(path) == KTRACE_OK)
             return KTRACE_OK;
     }
     return KTRACE_ERROR_NO_DEVICE;
