@@ -4,6 +4,7 @@
     functions(objdump, path)       {"gemm": [Instruction(address, opcode, operands, target, text)]}
     kernels(readelf, path)         {"gemm": {"vgpr_count": 84, ...}}
     sites(path)                    [Site(kind, distance)]
+    symbols(readelf, path)         ["gemm", "gemm.kd"]
 """
 
 import collections
@@ -28,8 +29,7 @@ def language_flags(language, chip):
     """How clang compiles a source of this language ("c", "hip" or "cl") to a code object of one chip."""
     if language == "hip":
         return ["-x", "hip", "-std=c++17", "-nogpuinc", "-nogpulib", "--cuda-device-only", "--no-gpu-bundle-output",
-                # (of the options, else; it is a part of names in anonymous namespaces)
-                "-cuid=0", f"--offload-arch={chip}", *PEDANTIC]  # fmt: skip
+                f"--offload-arch={chip}", *PEDANTIC]  # fmt: skip
     target = ["--target=amdgcn-amd-amdhsa", f"-mcpu={chip}", "-nogpulib"]
     if language == "cl":
         return ["-x", "cl", "-cl-std=CL2.0", *target, *CONSOLE]
@@ -104,6 +104,12 @@ def sites(path):
     """Every descriptor in order (struct ktrace_site of record.h)."""
     content = elf_sections(path).get("ktrace_sites", b"")
     return [Site(kind, distance) for _, kind, _, _, _, distance in struct.iter_unpack("<HBBIii", content)]
+
+
+def symbols(readelf, path):
+    """Names of what a code object shows to the loader."""
+    lines = run_tool([readelf, "--dyn-syms", path]).splitlines()
+    return [line.split()[-1] for line in lines if re.match(r"\s+\d+: ", line)]
 
 
 REGISTERS = re.compile(r"\bs(?:(\d+)\b|\[(\d+):(\d+)\])")

@@ -4,6 +4,7 @@
     matrix.py host      ktrace.h and record.h, alone, under gcc, clang, g++ and clang++
     matrix.py nvcc      the device header for every architecture nvcc knows, tracing off and on, in every way of building
     matrix.py nvrtc     the device header through run-time compilation
+    matrix.py amdgcn    the device header for gfx942 and gfx950, in C, HIP C++ and OpenCL C, in every way of building
     matrix.py refused   sources that must not compile, each with the message that says so
 
 A case that warns has failed. --only TEXT runs the cases whose name has TEXT in it.
@@ -15,7 +16,9 @@ import os
 import subprocess
 import sys
 
-from toolchain import ROOT, SKIP, Case, complete_toolkit, find_library, find_nvcc, first_executable, run_cases
+import gcn
+from matrix_amdgcn import amdgcn_cases
+from toolchain import ROOT, SKIP, Case, complete_toolkit, find_library, find_llvm, find_nvcc, first_executable, run_cases
 
 HERE = os.path.join(ROOT, "tests", "compile")
 INCLUDE = os.path.join(ROOT, "include")
@@ -153,32 +156,48 @@ def nvrtc_cases(nvcc, work, program):
     return cases
 
 
+def refused_command(source, nvcc, chip, options):
+    """How the source is compiled, or None after saying what is missing for that."""
+    name, ending = os.path.basename(source), os.path.splitext(source)[1]
+    if source.startswith(os.path.join(HERE, "amdgcn")):
+        clang = find_llvm("clang")
+        if not clang:
+            print(f"skip: {name}: clang-22 was not found")
+            return None
+        flags = [f"-I{INCLUDE}", f"-I{os.path.join(HERE, 'amdgcn')}", *options.split()]
+        return gcn.compile_command(clang, ending.lstrip("."), source, os.devnull, chip or "gfx942", flags)
+    if ending == ".cu":
+        if not nvcc:
+            print(f"skip: {name}: nvcc was not found")
+            return None
+        return [nvcc, "-std=c++17", f"-I{INCLUDE}", "-arch=sm_90", "-cubin", "-o", os.devnull, source]
+    return [first_executable("g++" if ending == ".cc" else "gcc"), f"-I{INCLUDE}", "-fsyntax-only", source]
+
+
 def refused_cases(nvcc):
-    """refused/*: the first line of each is `// expect: MESSAGE`."""
+    """refused/*: the first line of each is `// expect: MESSAGE`; `// chip: CHIP` and `// options: OPTION...` may follow."""
     cases = []
-    for source in sorted(glob.glob(os.path.join(HERE, "refused", "*"))):
+    sources = sorted(glob.glob(os.path.join(HERE, "refused", "*")) + glob.glob(os.path.join(HERE, "amdgcn", "refused", "*")))
+    for source in sources:
         with open(source) as file:
-            expect = file.readline().partition("// expect: ")[2].strip()
-        if not expect:
+            lines = file.read().splitlines()
+        notes = dict(line[3:].split(": ", 1) for line in lines[:3] if line.startswith("// ") and ": " in line)
+        if not lines[0].startswith("// expect: "):
             raise SystemExit(f"{source}: the first line must be '// expect: MESSAGE'")
-        if source.endswith(".cu"):
-            if not nvcc:
-                print(f"skip: {os.path.basename(source)}: nvcc was not found")
-                continue
-            command = [nvcc, "-std=c++17", f"-I{INCLUDE}", "-arch=sm_90", "-cubin", "-o", os.devnull, source]
-        else:
-            command = [first_executable("g++" if source.endswith(".cc") else "gcc"), f"-I{INCLUDE}", "-fsyntax-only", source]
-        cases.append(Case(f"refused {os.path.basename(source)}", command, expect=expect))
+        command = refused_command(source, nvcc, notes.get("chip"), notes.get("options", ""))
+        if command:
+            cases.append(Case(f"refused {os.path.relpath(source, HERE)}", command, expect=notes["expect"]))
     return cases
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("group", choices=["host", "nvcc", "nvrtc", "refused"])
+    parser.add_argument("group", choices=["host", "nvcc", "nvrtc", "amdgcn", "refused"])
     parser.add_argument("--work", required=True, help="folder for what is built")
     parser.add_argument("--nvcc", help="default: $CUDACXX, PATH, $CUDA_PATH, .tools/cuda")
     parser.add_argument("--library", help="libktrace.a, to link whole programs")
     parser.add_argument("--nvrtc-compile", help="the program nvrtc_compile")
+    parser.add_argument("--sources", nargs="*", default=[], help="more annotated sources for amdgcn")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", help="run the cases whose name contains this")
     arguments = parser.parse_args()
@@ -190,6 +209,8 @@ def main():
         cases = host_cases(work)
     elif arguments.group == "refused":
         cases = refused_cases(nvcc)
+    elif arguments.group == "amdgcn":
+        cases = amdgcn_cases(work, arguments.sources)
     elif not nvcc:
         print("skip: nvcc was not found")
         return SKIP

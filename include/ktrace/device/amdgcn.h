@@ -52,7 +52,12 @@ _Static_assert(0,
 #else
 #define KTRACE_GLOBAL_MACRO __attribute__((global))
 #endif
+#elif defined(__OPENCL_CPP_VERSION__)
+#error "ktrace: kernels in C++ for OpenCL are not supported: write them in OpenCL C or HIP C++"
 #elif defined(__OPENCL_C_VERSION__)
+#if __OPENCL_C_VERSION__ < 200
+#error "ktrace: annotated kernels are compiled as OpenCL C 2.0 or newer (-cl-std=CL2.0)"
+#endif
 #pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
 #define KTRACE_DEVICE_FUNCTION
 #define KTRACE_DEVICE_VARIABLE __global
