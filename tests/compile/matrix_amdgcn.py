@@ -86,13 +86,13 @@ def amdgcn_cases(work, more_sources):
 
     # Clang 19 knows gfx942, and its plain C lacks an attribute.
     older = find_llvm("clang", 19)
-    if older:
+    if older and find_llvm("ld.lld", 19):
         for level in ("-O0", "-O2"):
             for language, source in (("hip", HIP), ("cl", C)):
                 add(language, source, "gfx942", [level, "-DKTRACE_ENABLE=1"], compiler=older)
         add("c", C, "gfx942", ["-DKTRACE_ENABLE=1"], older, "ktrace: kernels in plain C need clang 21 or newer")
     else:
-        print("skip: clang-19 was not found")
+        print("skip: clang-19 or ld.lld-19 was not found")
 
     for target in FEATURES:
         name = f"{target} scalar registers"
@@ -114,7 +114,10 @@ def amdgcn_cases(work, more_sources):
         cases.append(units_case(name, readelf, linked, *commands, link))
 
     # HIP's two passes, for the host and for the device, in one object.
-    for flags in ([], ["-fgpu-rdc"]):
+    bundler = find_llvm("clang-offload-bundler")
+    if not bundler:
+        print("skip: HIP for host and devices: clang-offload-bundler-22 was not found")
+    for flags in ([], ["-fgpu-rdc"]) if bundler else ():
         name = " ".join(["HIP for host and devices", *flags])
         command = [clang, "-x", "hip", "-std=c++17", "-nogpuinc", "-nogpulib", *gcn.PEDANTIC, "-O2", "-c", *enable(1), *flags,
                    *(f"--offload-arch={chip}" for chip in gcn.CHIPS), HIP, "-o", output(name)]  # fmt: skip

@@ -28,12 +28,12 @@ __global__ void use_variables(int *out)
     }
 }
 
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, ktrace_simulator_error());              \
-            return 1;                                                                                                  \
-        }                                                                                                              \
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, ktrace_simulator_error()); \
+            return 1; \
+        } \
     } while (0)
 
 static int templates()
@@ -96,8 +96,8 @@ static int functions()
     void *parameters[] = {&out};
     CHECK(hipLaunchCooperativeKernel(kernel, dim3{1, 1, 1}, dim3{64, 1, 1}, parameters, 256, nullptr) == hipSuccess);
     CHECK(hipDeviceSynchronize() == hipSuccess);
-    CHECK(hipLaunchKernel(&blocks, dim3{1, 1, 1}, dim3{64, 1, 1}, parameters, 0, nullptr)
-          == hipErrorInvalidDeviceFunction);
+    CHECK(hipLaunchKernel(&blocks, dim3{1, 1, 1}, dim3{64, 1, 1}, parameters, 0, nullptr) ==
+          hipErrorInvalidDeviceFunction);
     use_variables<<<dim3{1, 1, 1}, dim3{2048, 1, 1}>>>(out);
     CHECK(hipGetLastError() != hipSuccess);
     CHECK(hipFree(out) == hipSuccess);

@@ -8,6 +8,7 @@
 #include "compact.c"
 #include "convert.c"
 #include "convolution.c"
+#include "cpp.hip"
 #include "crc32.c"
 #include "divide.c"
 #include "dynamic.c"
@@ -29,4 +30,3 @@
 #include "spmv.c"
 #include "stencil.c"
 #include "transpose.c"
-#include "cpp.hip"
