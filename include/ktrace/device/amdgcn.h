@@ -106,7 +106,7 @@ _Static_assert(0,
 /* The label that events measure their distance from. In C, where each kernel's code is in the same section, it must be the one
  * that the attributes name; templates have sections of their own, and in HIP it is __global__ that is looked at. */
 #if defined(__HIP__)
-#define KTRACE_ASM_KERNEL "76543:\n\t" KTRACE_ASM_SITE
+#define KTRACE_ASM_KERNEL KTRACE_ASM_SITES ".popsection\n76543:\n\t" KTRACE_ASM_SITE
 namespace ktrace_detail
 {
 constexpr bool is_same_text(const char *a, const char *b)
@@ -123,7 +123,8 @@ constexpr bool is_same_text(const char *a, const char *b)
                   "ktrace: __global__ was defined again behind ktrace/device.h: include that behind HIP's headers")
 #else
 #define KTRACE_ASM_KERNEL \
-    "76543:\n\t.pushsection .text.ktrace, \"ax\", @progbits\n\t.ifndef " \
+    KTRACE_ASM_SITES \
+    ".popsection\n76543:\n\t.pushsection .text.ktrace, \"ax\", @progbits\n\t.ifndef " \
     ".Lktrace_kernels\n.Lktrace_kernels:\n\t.endif\n\t" \
     ".popsection\n\t.pushsection .ktrace_kernels, \"\", @progbits\n\t" \
     ".long 76543b - .Lktrace_kernels // KTRACE_KERNEL where amdgpu_kernel or __kernel was not what made the kernel " \
@@ -176,14 +177,27 @@ struct ktrace_wave {
 #define KTRACE_IF_TRACED if (((void)KTRACE_HANDLE, 1))
 #endif
 
+/* The payload's bits and type. In C++ a copy, since decltype takes no lambdas before C++20; in C bit fields have no such copy. */
+#if defined(__cplusplus)
+#define KTRACE_PAYLOAD_VALUE(value) \
+    const auto ktrace_payload_ = (value); \
+    const ktrace_u64 ktrace_bits_ = KTRACE_PAYLOAD_BITS(ktrace_payload_); \
+    (void)ktrace_bits_
+#define KTRACE_TYPE_OF_PAYLOAD(value) KTRACE_PAYLOAD_TYPE(ktrace_payload_)
+#else
+#define KTRACE_PAYLOAD_VALUE(value) \
+    const ktrace_u64 ktrace_bits_ = KTRACE_PAYLOAD_BITS(value); \
+    (void)ktrace_bits_
+#define KTRACE_TYPE_OF_PAYLOAD(value) KTRACE_PAYLOAD_TYPE(value)
+#endif
+
 #define KTRACE_EVENT_1(code, kind, name) \
     KTRACE_IF_TRACED KTRACE_RECORD(code(KTRACE_ASM_STORE, "8"), kind, KTRACE_PAYLOAD_NONE, name, __FILE__, (), ())
 #define KTRACE_EVENT_2(code, kind, name, value) \
     KTRACE_IF_TRACED \
     { \
-        const ktrace_u64 ktrace_bits_ = KTRACE_PAYLOAD_BITS(value); \
-        (void)ktrace_bits_; \
-        KTRACE_RECORD(code(KTRACE_ASM_STORE_PAYLOAD, "16"), kind, KTRACE_PAYLOAD_TYPE(value), name, __FILE__, (), \
+        KTRACE_PAYLOAD_VALUE(value); \
+        KTRACE_RECORD(code(KTRACE_ASM_STORE_PAYLOAD, "16"), kind, KTRACE_TYPE_OF_PAYLOAD(value), name, __FILE__, (), \
                       (, [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_)))); \
     }
 #define KTRACE_STATEMENT(...) ((void)__extension__({ __VA_ARGS__; }))
@@ -221,9 +235,6 @@ struct ktrace_wave {
     })
 #define KTRACE_PLAIN_SLOT (KTRACE_ASM_STORE, "8")
 #define KTRACE_PAYLOAD_SLOTS (KTRACE_ASM_STORE_PAYLOAD, "16")
-#define KTRACE_PAYLOAD_VALUE(value) \
-    const ktrace_u64 ktrace_bits_ = KTRACE_PAYLOAD_BITS(value); \
-    (void)ktrace_bits_
 #define KTRACE_TOKEN_VALUE(token) \
     const ktrace_token ktrace_held_ = (token); \
     KTRACE_READ_CLOCK(); \
@@ -233,7 +244,7 @@ struct ktrace_wave {
     KTRACE_STARTED(KTRACE_ASM_START, KTRACE_KIND_START, name, (void)0, (), KTRACE_PAYLOAD_NONE, KTRACE_PLAIN_SLOT)
 #define KTRACE_START_2(name, value) \
     KTRACE_STARTED(KTRACE_ASM_START, KTRACE_KIND_START, name, KTRACE_PAYLOAD_VALUE(value), \
-                   (, [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_))), KTRACE_PAYLOAD_TYPE(value), \
+                   (, [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_))), KTRACE_TYPE_OF_PAYLOAD(value), \
                    KTRACE_PAYLOAD_SLOTS)
 #define KTRACE_NEXT_1(held, name) \
     KTRACE_STARTED(KTRACE_ASM_NEXT, KTRACE_KIND_NEXT, name, KTRACE_TOKEN_VALUE(held), \
@@ -242,7 +253,7 @@ struct ktrace_wave {
     KTRACE_STARTED(KTRACE_ASM_NEXT, KTRACE_KIND_NEXT, name, KTRACE_PAYLOAD_VALUE(value); \
                    KTRACE_TOKEN_VALUE(held), \
                    (, [token] "s"(KTRACE_UNIFORM_32(ktrace_latest_)), [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_))), \
-                   KTRACE_PAYLOAD_TYPE(value), KTRACE_PAYLOAD_SLOTS)
+                   KTRACE_TYPE_OF_PAYLOAD(value), KTRACE_PAYLOAD_SLOTS)
 #define KTRACE_STOP_1(held) \
     KTRACE_STATEMENT(KTRACE_IF_TRACED { \
         KTRACE_TOKEN_VALUE(held); \
@@ -254,8 +265,8 @@ struct ktrace_wave {
         KTRACE_PAYLOAD_VALUE(value); \
         KTRACE_TOKEN_VALUE(held); \
         KTRACE_RECORD( \
-            KTRACE_ASM_STOP(KTRACE_ASM_STORE_PAYLOAD, "16"), KTRACE_KIND_STOP, KTRACE_PAYLOAD_TYPE(value), "", "", (), \
-            (, [token] "s"(KTRACE_UNIFORM_32(ktrace_latest_)), [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_)))); \
+            KTRACE_ASM_STOP(KTRACE_ASM_STORE_PAYLOAD, "16"), KTRACE_KIND_STOP, KTRACE_TYPE_OF_PAYLOAD(value), "", "", \
+            (), (, [token] "s"(KTRACE_UNIFORM_32(ktrace_latest_)), [payload] "s"(KTRACE_SCALAR_64(ktrace_bits_)))); \
     })
 
 /* ---- Scopes ---------------------------------------------------------------------------------------------------------- */
@@ -287,6 +298,15 @@ struct ktrace_wave {
 #else
 #define KTRACE_BEGIN_WAVE(name) ((void)sizeof("" name))
 #define KTRACE_END_WAVE() ((void)0)
+#endif
+
+/* Two ranges may be on one line; to clang 22, __COUNTER__ is an extension of a later C. */
+#if __has_warning("-Wc2y-extensions")
+#define KTRACE_QUIET_BEGIN _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wc2y-extensions\"")
+#define KTRACE_QUIET_END _Pragma("clang diagnostic pop")
+#else
+#define KTRACE_QUIET_BEGIN
+#define KTRACE_QUIET_END
 #endif
 
 #if defined(__cplusplus)
@@ -334,7 +354,8 @@ struct choose<false> {
 #define KTRACE_KERNEL(name) KTRACE_KERNEL_OF(ktrace_wave, name)
 #define KTRACE_KERNEL_IF(is_traced, name) KTRACE_KERNEL_OF(typename ::ktrace_detail::choose<(is_traced)>::wave, name)
 #define KTRACE_RANGE(...) \
-    ::ktrace_detail::range_scope KTRACE_JOIN(ktrace_range_, __LINE__)(KTRACE_HANDLE); \
+    KTRACE_QUIET_BEGIN ::ktrace_detail::range_scope KTRACE_JOIN(ktrace_range_, __COUNTER__)(KTRACE_HANDLE) \
+        KTRACE_QUIET_END; \
     KTRACE_SELECT(KTRACE_PUSH_1, KTRACE_PUSH_2, __VA_ARGS__)
 #define KTRACE_PARAM_ONLY ktrace_wave &KTRACE_HANDLE
 #define KTRACE_PARAM_ONLY_IF(is_traced) typename ::ktrace_detail::choose<(is_traced)>::wave &KTRACE_HANDLE
@@ -360,8 +381,9 @@ KTRACE_DEVICE_INLINE void ktrace_leave_range(const struct ktrace_range *range)
     struct ktrace_wave KTRACE_HANDLE __attribute__((cleanup(ktrace_leave_kernel), unused)) = {0}; \
     KTRACE_BEGIN_WAVE(name)
 #define KTRACE_RANGE(...) \
-    struct ktrace_range KTRACE_JOIN(ktrace_range_, __LINE__) \
-        __attribute__((cleanup(ktrace_leave_range), unused)) = {0}; \
+    KTRACE_QUIET_BEGIN \
+    struct ktrace_range KTRACE_JOIN(ktrace_range_, __COUNTER__) \
+        __attribute__((cleanup(ktrace_leave_range), unused)) = {0} KTRACE_QUIET_END; \
     KTRACE_SELECT(KTRACE_PUSH_1, KTRACE_PUSH_2, __VA_ARGS__)
 #define KTRACE_PARAM_ONLY const struct ktrace_wave KTRACE_HANDLE
 #define KTRACE_ARG_ONLY KTRACE_HANDLE

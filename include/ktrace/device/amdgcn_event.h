@@ -19,11 +19,17 @@
 
 /* A site is assembled beside the event that names it: its index among its translation unit's sites is a constant of the
  * assembler. The distance of the event from 76543b, the entry of its kernel, is not only for the reader: where KTRACE_KERNEL's
- * attributes are missing, or in a function that was not inlined into a kernel, it spans two sections and is refused. */
-#define KTRACE_ASM_SITE \
+ * attributes are missing, or in a function that was not inlined into a kernel, it spans two sections and is refused. (The label
+ * that the first site brings along is for functions in front of all kernels.) */
+#define KTRACE_ASM_SITES \
     ".pushsection ktrace_sites, \"a\", @progbits\n\t" \
-    ".ifndef .Lktrace_sites\n\t.p2align 4\n.Lktrace_sites:\n\t.endif\n" \
-    ".Lktrace_site_%=:\n\t.short %c[magic]\n\t.byte %c[kind], %c[type]\n\t.long %c[version_line]\n\t" \
+    ".ifndef .Lktrace_sites\n\t.p2align 4\n.Lktrace_sites:\n\t" \
+    ".pushsection .ktrace_kernels, \"\", @progbits\n76543:\n\t.popsection\n\t.endif\n"
+#define KTRACE_ASM_SITE \
+    KTRACE_ASM_SITES \
+    ".Lktrace_site_%=:\n\t.if (.Lktrace_site_%= - .Lktrace_sites) / 16 > 65535\n\t" \
+    ".error \"ktrace: more than 65536 annotations in one translation unit\"\n\t.endif\n\t" \
+    ".short %c[magic]\n\t.byte %c[kind], %c[type]\n\t.long %c[version_line]\n\t" \
     ".long %c[text] - .Lktrace_site_%=\n\t" \
     ".long .Lktrace_event_%= - 76543b // an annotation outside of a kernel: is its function inlined?\n\t" \
     ".popsection\n.Lktrace_event_%=:\n\t"

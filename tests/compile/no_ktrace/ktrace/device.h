@@ -6,7 +6,7 @@
 #define KTRACE_KERNEL(...)
 #define KTRACE_KERNEL_IF(...)
 #define KTRACE_RANGE(...)
-#define KTRACE_MARK(...)
+#define KTRACE_MARK(...) ((void)0)
 #define KTRACE_RANGE_PUSH(...)
 #define KTRACE_RANGE_POP(...)
 #define KTRACE_PIN(...)
@@ -24,7 +24,7 @@
 /* Only the token needs a type, since its name is in the source. Nothing reads it. */
 typedef int ktrace_token;
 #define KTRACE_RANGE_START(...) 0
-#define KTRACE_RANGE_STOP(token, ...) ((void)(token))
+#define KTRACE_RANGE_STOP(token, ...) ((void)sizeof(token))
 #define KTRACE_RANGE_NEXT(token, ...) (token)
 #define KTRACE_INACTIVE_TOKEN(...) 0
 
