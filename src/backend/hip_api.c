@@ -19,6 +19,7 @@ static struct kt_hip_api table;
 static char table_path[4096];
 static int open_status;
 static char open_reason[1024];
+static char passed_over[sizeof open_reason];
 
 /* What is in `open_reason` may be among the arguments. */
 __attribute__((format(printf, 1, 2))) static void explain(const char *format, ...)
@@ -68,16 +69,21 @@ static int resolve_loader(struct kt_hip_api *api, void *library, const char *nam
     return KTRACE_OK;
 }
 
-static int check_device(const struct kt_hip_api *api, const char *name)
+static int check_device(const struct kt_hip_api *api, void *library, const char *name)
 {
+    const char *(*simulator_error)(void);
+    *(void **)(void *)&simulator_error = dlsym(library, "ktrace_simulator_error");
     int count = 0;
     kt_hip_result result = api->init(0);
     if (result == KT_HIP_SUCCESS)
         result = api->device_count(&count);
     if (result == KT_HIP_SUCCESS && count > 0)
         return KTRACE_OK;
-    explain("%s finds no AMD device (%s): is the driver loaded, and may this user open /dev/kfd?", name,
-            result == KT_HIP_SUCCESS ? "it counts none" : api->error_text(result));
+    if (simulator_error && *simulator_error())
+        explain("%s could not start: %s", name, simulator_error());
+    else
+        explain("%s finds no AMD device (%s): is the driver loaded, and may this user open /dev/kfd?", name,
+                result == KT_HIP_SUCCESS ? "it counts none" : api->error_text(result));
     kt_hip_forget(api, result);
     return KTRACE_ERROR_NO_DEVICE;
 }
@@ -89,7 +95,7 @@ static int try_handle(void *library, const char *name)
     const struct link_map *map = NULL;
     int status = resolve(&api, library, name);
     if (status == KTRACE_OK)
-        status = check_device(&api, name);
+        status = check_device(&api, library, name);
     if (status == KTRACE_OK)
         status = resolve_loader(&api, library, name);
     if (status < 0)
@@ -194,13 +200,12 @@ static void open_once(void)
         open_status = try_open(rocm_names[i]);
     if (open_status == KTRACE_OK)
         return;
-    char rocm[sizeof open_reason];
-    memcpy(rocm, open_reason, sizeof rocm);
+    memcpy(passed_over, open_reason, sizeof passed_over);
     open_status = try_simulator();
     if (open_status < 0)
         explain("no AMD device (%s) and no simulator (%s): install ROCm, or set KTRACE_HIP_LIBRARY to the path "
                 "of " SIMULATOR,
-                rocm, open_reason);
+                passed_over, open_reason);
 }
 
 int kt_hip_api_open(const struct kt_hip_api **out)
@@ -224,6 +229,11 @@ int kt_hip_fail(const struct kt_hip_api *api, kt_hip_result result, const char *
             attempted, name ? name : "stream capture");
     return kt_fail(KTRACE_ERROR_DEVICE, "%s failed: %s (%s)", attempted, text ? text : "unknown error",
                    name ? name : "?");
+}
+
+const char *kt_hip_api_passed_over(void)
+{
+    return passed_over;
 }
 
 int ktrace_hip_library(const char **path)

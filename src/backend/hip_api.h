@@ -84,6 +84,8 @@ struct kt_hip_api {
 
 /* Chosen, opened and initialized once for the process; never closed. KTRACE_ERROR_NO_DEVICE with the reason. */
 int kt_hip_api_open(const struct kt_hip_api **out);
+/* After that: why ROCm's library was not taken but the simulator; "" if it was, or nothing had to be chosen. */
+const char *kt_hip_api_passed_over(void);
 
 /* Every call that failed is the thread's last error, which the program would find behind its own next launch. */
 static inline void kt_hip_forget(const struct kt_hip_api *api, kt_hip_result result)

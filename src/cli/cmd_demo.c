@@ -1,9 +1,10 @@
 /* cmd_demo.c - a first trace, with a GPU or without.
  *
- * The command has no code compiled by nvcc. Where a helper `ktrace-demo-cuda` is installed it runs
+ * The command has no kernels. Where the helper `ktrace-demo-cuda` or `ktrace-demo-hip` is installed it runs
  *     ktrace-demo-cuda FILE.ktrace
- * which runs a traced GEMM, checks its numbers, saves FILE.ktrace and prints a line; exit status 77 says that no GPU can
- * be used, and its last line why. Without one, the recording that is installed as demo.ktrace is replayed.
+ * which runs a traced GEMM, checks its numbers, saves FILE.ktrace and prints a line; exit status 77 says that it finds no
+ * device, and its last line why. The first that finds one makes the demo; that of HIP runs on the simulator where there is no
+ * GPU. Without either, the recording that is installed as demo.ktrace is replayed.
  */
 #include "cli.h"
 
@@ -26,12 +27,22 @@ enum {
     NUMBERED_FILES = 10000           /* pairs of names that are tried */
 };
 
-static const char helper_name[] = "ktrace-demo-cuda";
 static const char recording_name[] = "demo.ktrace";
 
-/* Both relative to the folder of the executable: installed, then as built. */
-static const char *const helper_places[] = {"../libexec/ktrace/ktrace-demo-cuda", "ktrace-demo-cuda",
-                                            "../examples/ktrace-demo-cuda"};
+/* Relative to the folder of the executable: installed, then as built. */
+static const struct helper {
+    const char *on; /* what --on calls it */
+    const char *name;
+    const char *places[3];
+} helpers[] = {
+    {"cuda",
+     "ktrace-demo-cuda",
+     {"../libexec/ktrace/ktrace-demo-cuda", "ktrace-demo-cuda", "../examples/ktrace-demo-cuda"}},
+    {"hip",
+     "ktrace-demo-hip",
+     {"../libexec/ktrace/ktrace-demo-hip", "ktrace-demo-hip", "../examples/amdgcn/ktrace-demo-hip"}},
+};
+enum { HELPERS = sizeof helpers / sizeof *helpers };
 static const char *const recording_places[] = {"../share/ktrace/demo.ktrace", "share/ktrace/demo.ktrace",
                                                "../../../tests/data/h200/gemm.ktrace"};
 
@@ -227,14 +238,16 @@ static void append_last_line(struct kt_string *out, const struct kt_string *said
     kt_string_destroy(&line);
 }
 
-enum made { MADE_FAILED, MADE_ON_GPU, MADE_NOT };
+enum made { MADE_FAILED, MADE, MADE_NOT };
 
-/* Try to make results->trace on a GPU. MADE_NOT: `why` says why there is none to use. MADE_FAILED: after cli_error. */
-static enum made make_on_gpu(struct kt_string *why, const struct results *results)
+/* Try to make results->trace on the helper's device. MADE_NOT: `why` says why there is none to use. MADE_FAILED: after
+ * cli_error. */
+static enum made make_with(struct kt_string *why, const struct helper *with, const struct results *results)
 {
-    char *helper = find_beside_executable(helper_places, sizeof helper_places / sizeof *helper_places, X_OK);
+    const char *helper_name = with->name;
+    char *helper = find_beside_executable(with->places, sizeof with->places / sizeof *with->places, X_OK);
     if (!helper) {
-        kt_string_printf(why, "this ktrace was built without its CUDA demo, %s", helper_name);
+        kt_string_printf(why, "this ktrace was built without %s", helper_name);
         return MADE_NOT;
     }
     struct kt_string said = KT_STRING_INIT, line = KT_STRING_INIT;
@@ -247,15 +260,15 @@ static enum made make_on_gpu(struct kt_string *why, const struct results *result
             cli_print(last);
             cli_print("\n");
         }
-        made = MADE_ON_GPU;
+        made = MADE;
     } else if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == HELPER_NO_DEVICE) {
         kt_string_append(why, last);
         made = MADE_NOT;
     } else if (status >= 0 && WIFSIGNALED(status)) {
-        cli_error("%s was ended by signal %d (%s): %s; 'ktrace demo --replay' does without the GPU", helper_name,
+        cli_error("%s was ended by signal %d (%s): %s; 'ktrace demo --on replay' does without it", helper_name,
                   WTERMSIG(status), strsignal(WTERMSIG(status)), last);
     } else if (status >= 0) {
-        cli_error("%s failed with exit status %d: %s; 'ktrace demo --replay' does without the GPU", helper_name,
+        cli_error("%s failed with exit status %d: %s; 'ktrace demo --on replay' does without it", helper_name,
                   WEXITSTATUS(status), last);
     }
     kt_string_destroy(&said);
@@ -286,7 +299,7 @@ static int replay(struct ktrace_trace **out, const struct results *results, cons
         ktrace_trace_destroy(trace);
         return cli_error_library();
     }
-    kt_string_printf(&text, "No GPU was used: %s.\nThis is a replay of what was recorded on: ", why);
+    kt_string_printf(&text, "No kernel was run: %s.\nThis is a replay of what was recorded on: ", why);
     kt_string_append_visible(&text, info.device);
     kt_string_append(&text, ".\n");
     if (cli_print_string(&text) != CLI_OK) {
@@ -297,17 +310,25 @@ static int replay(struct ktrace_trace **out, const struct results *results, cons
     return CLI_OK;
 }
 
-static int make_trace(struct ktrace_trace **out, const struct results *results, bool replay_only)
+/* `on`: a helper's, "replay", or NULL for the first that there is. */
+static int make_trace(struct ktrace_trace **out, const struct results *results, const char *on)
 {
     struct kt_string why = KT_STRING_INIT;
     enum made made = MADE_NOT;
-    if (replay_only)
-        kt_string_append(&why, "--replay was given");
-    else
-        made = make_on_gpu(&why, results);
+    if (on && strcmp(on, "replay") == 0)
+        kt_string_append(&why, "a replay was asked for");
+    for (size_t i = 0; i < HELPERS && made == MADE_NOT; i++) {
+        if (on && strcmp(on, helpers[i].on) != 0)
+            continue;
+        if (why.length)
+            kt_string_append(&why, "; ");
+        made = make_with(&why, &helpers[i], results);
+    }
     int status = CLI_FAILURE;
-    if (made == MADE_ON_GPU)
+    if (made == MADE)
         status = ktrace_trace_load(out, results->trace) < 0 ? cli_error_library() : CLI_OK;
+    else if (made == MADE_NOT && on && strcmp(on, "replay") != 0)
+        status = cli_error("--on %s: %s", on, kt_string_text(&why));
     else if (made == MADE_NOT)
         status = replay(out, results, kt_string_text(&why));
     kt_string_destroy(&why);
@@ -334,10 +355,10 @@ static int print_results(const struct ktrace_trace *trace, const struct results 
     return cli_print_string(&text);
 }
 
-static int run_demo(const struct results *results, bool replay_only)
+static int run_demo(const struct results *results, const char *on)
 {
     struct ktrace_trace *trace;
-    int status = make_trace(&trace, results, replay_only);
+    int status = make_trace(&trace, results, on);
     if (status != CLI_OK)
         return status;
     status = ktrace_trace_export(trace, "perfetto", results->perfetto) < 0 ? cli_error_library()
@@ -346,16 +367,27 @@ static int run_demo(const struct results *results, bool replay_only)
     return status;
 }
 
+static bool is_device(const char *on)
+{
+    bool known = strcmp(on, "replay") == 0;
+    for (size_t i = 0; i < HELPERS; i++)
+        known = known || strcmp(on, helpers[i].on) == 0;
+    return known;
+}
+
 static int run(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"out", required_argument, NULL, 'o'}, {"replay", no_argument, NULL, 'r'}, CLI_HELP_OPTION, {0}};
-    const char *directory = NULL;
-    bool replay_only = false;
-    for (int option; (option = cli_option(&cli_demo, argc, argv, ":ho:r", options)) != -1;) {
+    static const struct option options[] = {{"out", required_argument, NULL, 'o'},
+                                            {"on", required_argument, NULL, 'd'},
+                                            {"replay", no_argument, NULL, 'r'},
+                                            CLI_HELP_OPTION,
+                                            {0}};
+    const char *directory = NULL, *on = NULL;
+    for (int option; (option = cli_option(&cli_demo, argc, argv, ":ho:d:r", options)) != -1;) {
         switch (option) {
         case 'o': directory = optarg; break;
-        case 'r': replay_only = true; break;
+        case 'd': on = optarg; break;
+        case 'r': on = "replay"; break;
         case 'h': return CLI_OK;
         default: return CLI_USAGE;
         }
@@ -364,6 +396,8 @@ static int run(int argc, char **argv)
         return cli_error_usage(&cli_demo, "it takes no file, but there is '%s'", argv[optind]);
     if (directory && !*directory)
         return cli_error_usage(&cli_demo, "option '--out' needs a folder");
+    if (on && !is_device(on))
+        return cli_error_usage(&cli_demo, "option '--on' takes cuda, hip or replay, not '%s'", on);
     /* One folder, not those above it: a path that was mistyped should not become a tree. */
     if (directory && mkdir(directory, 0777) < 0 && errno != EEXIST)
         return cli_error("%s: cannot make this folder: %s", directory, strerror(errno));
@@ -371,7 +405,7 @@ static int run(int argc, char **argv)
     int status = reserve_results(&results, directory);
     if (status != CLI_OK)
         return status;
-    status = run_demo(&results, replay_only);
+    status = run_demo(&results, on);
     if (status != CLI_OK)
         remove_results(&results);
     free_results(&results);
@@ -380,18 +414,19 @@ static int run(int argc, char **argv)
 
 const struct cli_command cli_demo = {
     .name = "demo",
-    .brief = "make a first trace: of a GEMM on the GPU here, or replayed",
-    .help = "Usage: ktrace demo [--out DIR] [--replay]\n"
+    .brief = "make a first trace: of a GEMM on the GPU here, or on a simulated one",
+    .help = "Usage: ktrace demo [--out DIR] [--on cuda|hip|replay]\n"
             "\n"
-            "Runs a traced GEMM on the NVIDIA GPU of this machine, or, where none can be used, replays\n"
-            "one that was recorded, and says which. Prints the summary and writes two files, never over\n"
-            "existing ones (they get a number):\n"
+            "Runs a traced GEMM on the NVIDIA GPU of this machine; or else on its AMD GPU or, where there\n"
+            "is none, on the simulator of one; or else replays one that was recorded; and says which.\n"
+            "Prints the summary and writes two files, never over existing ones (they get a number):\n"
             "  demo.ktrace             the trace\n"
             "  demo_ktrace.pftrace.gz  the timeline, for https://ui.perfetto.dev\n"
             "\n"
             "Options:\n"
             "  -o, --out DIR  write into DIR, which is made if need be, instead of the current folder\n"
-            "  -r, --replay   replay, even where there is a GPU\n"
+            "      --on WHAT  cuda, hip or replay: only that, or fail\n"
+            "  -r, --replay   the same as --on replay\n"
             "  -h, --help     print this\n"
             "\n"
             "Environment:\n"
