@@ -1,10 +1,20 @@
 /* decode_memory.c - SMEM, DS, FLAT, MUBUF, MTBUF. All are two words. */
 #include "decode.h"
 
-static void smem(struct sim_instruction *out)
+static int scalar_or_none(uint16_t *operand, unsigned dwords)
+{
+    return *operand == SIM_NO_OPERAND || sim_scalar_valid(operand, dwords);
+}
+
+static int vector_or_none(uint16_t operand, unsigned dwords)
+{
+    return operand == SIM_NO_OPERAND || sim_vector_valid(operand, dwords);
+}
+
+static int smem(struct sim_instruction *out)
 {
     const struct sim_opcode *opcode = out->opcode;
-    uint32_t low = out->words[0], high = out->words[1];
+    uint32_t low = sim_word(out, 0), high = sim_word(out, 1);
     unsigned has_immediate = sim_bits(low, 17, 1), has_register = sim_bits(low, 14, 1);
     if (opcode->src_dwords[0])
         out->src[0] = (uint16_t)(sim_bits(low, 0, 6) * 2);
@@ -12,7 +22,7 @@ static void smem(struct sim_instruction *out)
         out->dst = (uint16_t)sim_bits(low, 6, 7);
     out->glc = (uint8_t)sim_bits(low, 16, 1);
     if (!opcode->src_dwords[0])
-        return;
+        return scalar_or_none(&out->dst, opcode->dst_dwords);
     /* With an immediate the offset register is in a field of its own; alone it is where the immediate would be. */
     if (has_immediate)
         out->immediate = sim_sign_extend(sim_bits(high, 0, 21), 21);
@@ -20,6 +30,8 @@ static void smem(struct sim_instruction *out)
         out->src[1] = (uint16_t)sim_bits(high, 25, 7);
     else if (!has_immediate)
         out->src[1] = (uint16_t)sim_bits(high, 0, 7);
+    return scalar_or_none(&out->dst, opcode->dst_dwords) && sim_scalar_valid(&out->src[0], opcode->src_dwords[0]) &&
+           scalar_or_none(&out->src[1], 1);
 }
 
 static uint16_t vector_register(unsigned number, unsigned is_accumulation)
@@ -27,10 +39,10 @@ static uint16_t vector_register(unsigned number, unsigned is_accumulation)
     return (uint16_t)(number + (is_accumulation ? SIM_ACC_FIRST : SIM_VGPR_FIRST));
 }
 
-static void ds(struct sim_instruction *out)
+static int ds(struct sim_instruction *out)
 {
     const struct sim_opcode *opcode = out->opcode;
-    uint32_t low = out->words[0], high = out->words[1];
+    uint32_t low = sim_word(out, 0), high = sim_word(out, 1);
     unsigned acc = sim_bits(low, 25, 1);
     out->gds = (uint8_t)sim_bits(low, 16, 1);
     if (opcode->flags & SIM_OP_TWO_OFFSETS) {
@@ -47,12 +59,16 @@ static void ds(struct sim_instruction *out)
         out->src[2] = vector_register(sim_bits(high, 16, 8), acc);
     if (opcode->dst_dwords)
         out->dst = vector_register(sim_bits(high, 24, 8), acc);
+    if (opcode->flags & SIM_OP_GDS_ONLY && !out->gds)
+        return 0;
+    return vector_or_none(out->dst, opcode->dst_dwords) && vector_or_none(out->src[1], opcode->src_dwords[1]) &&
+           vector_or_none(out->src[2], opcode->src_dwords[2]);
 }
 
-static void flat(struct sim_instruction *out)
+static int flat(struct sim_instruction *out)
 {
     const struct sim_opcode *opcode = out->opcode;
-    uint32_t low = out->words[0], high = out->words[1];
+    uint32_t low = sim_word(out, 0), high = sim_word(out, 1);
     unsigned acc = sim_bits(high, 23, 1), saddr = sim_bits(high, 16, 7);
     out->segment = (uint8_t)sim_bits(low, 14, 2);
     /* FLAT's offset has no sign: 12 bits. */
@@ -70,12 +86,16 @@ static void flat(struct sim_instruction *out)
         out->src[2] = (uint16_t)saddr;
     if (opcode->dst_dwords && (!(opcode->flags & SIM_OP_ATOMIC) || out->glc))
         out->dst = vector_register(sim_bits(high, 24, 8), acc);
+    unsigned is_global = out->segment == SIM_SEGMENT_GLOBAL;
+    unsigned address_dwords = is_global && out->src[2] != SIM_NO_OPERAND ? 1 : opcode->src_dwords[0];
+    return vector_or_none(out->src[0], address_dwords) && vector_or_none(out->src[1], opcode->src_dwords[1]) &&
+           vector_or_none(out->dst, opcode->dst_dwords) && scalar_or_none(&out->src[2], is_global ? 2 : 1);
 }
 
-static void buffer(struct sim_instruction *out, enum sim_format format)
+static int buffer(struct sim_instruction *out, enum sim_format format)
 {
     const struct sim_opcode *opcode = out->opcode;
-    uint32_t low = out->words[0], high = out->words[1];
+    uint32_t low = sim_word(out, 0), high = sim_word(out, 1);
     out->immediate = (int32_t)sim_bits(low, 0, 12);
     out->offen = (uint8_t)sim_bits(low, 12, 1);
     out->idxen = (uint8_t)sim_bits(low, 13, 1);
@@ -89,13 +109,16 @@ static void buffer(struct sim_instruction *out, enum sim_format format)
         out->nt = (uint8_t)sim_bits(high, 22, 1);
     }
     if (opcode->src_dwords[0] == 0)
-        return;
+        return 1;
     if (out->offen || out->idxen)
         out->src[0] = vector_register(sim_bits(high, 0, 8), 0);
     out->src[1] = (uint16_t)(sim_bits(high, 16, 5) * 4);
     out->src[2] = (uint16_t)sim_bits(high, 24, 8);
     if (opcode->dst_dwords && !out->lds)
         out->dst = vector_register(sim_bits(high, 8, 8), sim_bits(high, 23, 1));
+    return vector_or_none(out->src[0], out->offen && out->idxen ? 2 : 1) &&
+           vector_or_none(out->dst, opcode->dst_dwords) && sim_scalar_valid(&out->src[1], 4) &&
+           sim_source_valid(out, 2);
 }
 
 unsigned sim_decode_memory(struct sim_instruction *out, enum sim_chip chip, enum sim_format format)
@@ -110,13 +133,14 @@ unsigned sim_decode_memory(struct sim_instruction *out, enum sim_chip chip, enum
     default: code = sim_bits(word, 15, 4); break;
     }
     out->opcode = sim_find_opcode(chip, format, code);
-    if (!out->opcode)
+    if (!out->opcode || !sim_reserved_is_zero(out, 2))
         return 0;
+    int valid = 0;
     switch (format) {
-    case SIM_SMEM: smem(out); break;
-    case SIM_DS: ds(out); break;
-    case SIM_FLAT: flat(out); break;
-    default: buffer(out, format); break;
+    case SIM_SMEM: valid = smem(out); break;
+    case SIM_DS: valid = ds(out); break;
+    case SIM_FLAT: valid = flat(out); break;
+    default: valid = buffer(out, format); break;
     }
-    return 2;
+    return valid ? 2 : 0;
 }

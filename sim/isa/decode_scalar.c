@@ -24,7 +24,7 @@ unsigned sim_decode_scalar(struct sim_instruction *out, enum sim_chip chip, enum
     default: code = sim_bits(word, 16, 7); break;
     }
     const struct sim_opcode *opcode = out->opcode = sim_find_opcode(chip, format, code);
-    if (!opcode)
+    if (!opcode || !sim_reserved_is_zero(out, 1))
         return 0;
 
     unsigned length = 1;
@@ -47,5 +47,5 @@ unsigned sim_decode_scalar(struct sim_instruction *out, enum sim_chip chip, enum
         if (format != SIM_SOP1)
             scalar_source(out, 1, sim_bits(word, 8, 8), &length);
     }
-    return length;
+    return sim_operands_valid(out) ? length : 0;
 }

@@ -1,9 +1,12 @@
 /* decode_vector.c - VOP1, VOP2, VOPC, with SDWA, DPP and literals. */
 #include "decode.h"
 
-static void sdwa(struct sim_instruction *out, enum sim_format format)
+static unsigned sdwa(struct sim_instruction *out, enum sim_format format)
 {
-    uint32_t word = out->words[1];
+    const struct sim_opcode *opcode = out->opcode;
+    uint32_t word = out->words[1] & ~opcode->sdwa.ignored;
+    if (!(opcode->flags & SIM_OP_HAS_SDWA) || (word & opcode->sdwa.zero))
+        return 0;
     out->is_sdwa = 1;
     out->src[0] = (uint16_t)(sim_bits(word, 0, 8) | (sim_bits(word, 23, 1) ? 0 : SIM_VGPR_FIRST));
     if (out->src[1] != SIM_NO_OPERAND && sim_bits(word, 31, 1))
@@ -22,11 +25,35 @@ static void sdwa(struct sim_instruction *out, enum sim_format format)
     out->sdwa_sext = (uint8_t)(sim_bits(word, 19, 1) | sim_bits(word, 27, 1) << 1);
     out->neg = (uint8_t)(sim_bits(word, 20, 1) | sim_bits(word, 28, 1) << 1);
     out->abs = (uint8_t)(sim_bits(word, 21, 1) | sim_bits(word, 29, 1) << 1);
+    if (out->sdwa_dst > SIM_DWORD || out->sdwa_src[0] > SIM_DWORD || out->sdwa_src[1] > SIM_DWORD ||
+        out->sdwa_dst_unused > 2)
+        return 0;
+    return sim_operands_valid(out) ? 2 : 0;
 }
 
-static void dpp(struct sim_instruction *out)
+/* quad_perm, row_shl, row_shr, row_ror by 1 to 15, wave_shl/rol/shr/ror by 1, row_mirror, row_half_mirror, row_bcast 15 and
+ * 31, row_newbcast, which is the only one for 64-bit operands. */
+static int is_dpp_control(unsigned control, int is_wide)
 {
-    uint32_t word = out->words[1];
+    unsigned group = control >> 4, amount = control & 15;
+    if (group == 0x15)
+        return 1;
+    if (is_wide)
+        return 0;
+    if (control < 0x100)
+        return 1;
+    if (group >= 0x10 && group <= 0x12)
+        return amount != 0;
+    return control == 0x130 || control == 0x134 || control == 0x138 || control == 0x13C ||
+           (control >= 0x140 && control <= 0x143);
+}
+
+static unsigned dpp(struct sim_instruction *out)
+{
+    const struct sim_opcode *opcode = out->opcode;
+    uint32_t word = out->words[1] & ~opcode->dpp.ignored;
+    if (!(opcode->flags & SIM_OP_HAS_DPP) || (word & opcode->dpp.zero))
+        return 0;
     out->is_dpp = 1;
     out->src[0] = (uint16_t)(SIM_VGPR_FIRST | sim_bits(word, 0, 8));
     out->dpp_control = (uint16_t)sim_bits(word, 8, 9);
@@ -35,6 +62,8 @@ static void dpp(struct sim_instruction *out)
     out->abs = (uint8_t)(sim_bits(word, 21, 1) | sim_bits(word, 23, 1) << 1);
     out->dpp_bank_mask = (uint8_t)sim_bits(word, 24, 4);
     out->dpp_row_mask = (uint8_t)sim_bits(word, 28, 4);
+    int is_wide = opcode->dst_dwords > 1 || opcode->src_dwords[0] > 1 || opcode->src_dwords[1] > 1;
+    return is_dpp_control(out->dpp_control, is_wide) && sim_operands_valid(out) ? 2 : 0;
 }
 
 unsigned sim_decode_vector(struct sim_instruction *out, enum sim_chip chip, enum sim_format format)
@@ -44,7 +73,7 @@ unsigned sim_decode_vector(struct sim_instruction *out, enum sim_chip chip, enum
                     : format == SIM_VOPC ? sim_bits(word, 17, 8)
                                          : sim_bits(word, 9, 8);
     const struct sim_opcode *opcode = out->opcode = sim_find_opcode(chip, format, code);
-    if (!opcode)
+    if (!opcode || !sim_reserved_is_zero(out, 1))
         return 0;
 
     unsigned vdst = sim_bits(word, 17, 8);
@@ -59,7 +88,7 @@ unsigned sim_decode_vector(struct sim_instruction *out, enum sim_chip chip, enum
     if (format != SIM_VOP1 && opcode->src_dwords[1])
         out->src[1] = (uint16_t)(SIM_VGPR_FIRST + sim_bits(word, 9, 8));
     if (opcode->src_dwords[0] == 0)
-        return 1;
+        return 1; /* v_nop */
 
     unsigned src0 = sim_bits(word, 0, 9);
     out->src[0] = (uint16_t)(opcode->flags & SIM_OP_ACC_SRC ? src0 - SIM_VGPR_FIRST + SIM_ACC_FIRST : src0);
@@ -72,12 +101,12 @@ unsigned sim_decode_vector(struct sim_instruction *out, enum sim_chip chip, enum
             out->src[1] = SIM_LITERAL;
         }
         out->literal = out->words[1];
-        return 2;
+        return sim_operands_valid(out) ? 2 : 0;
     }
     switch (src0) {
-    case SIM_SDWA: sdwa(out, format); return 2;
-    case SIM_DPP: dpp(out); return 2;
-    case SIM_LITERAL: out->literal = out->words[1]; return 2;
-    default: return 1;
+    case SIM_SDWA: return sdwa(out, format);
+    case SIM_DPP: return dpp(out);
+    case SIM_LITERAL: out->literal = out->words[1]; return sim_operands_valid(out) ? 2 : 0;
+    default: return sim_operands_valid(out) ? 1 : 0;
     }
 }

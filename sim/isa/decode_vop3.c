@@ -3,7 +3,7 @@
 
 static void sources(struct sim_instruction *out)
 {
-    uint32_t word = out->words[1];
+    uint32_t word = sim_word(out, 1);
     for (unsigned i = 0; i < 3; i++)
         if (out->opcode->src_dwords[i])
             out->src[i] = (uint16_t)sim_bits(word, 9 * i, 9);
@@ -18,7 +18,7 @@ static void accumulation(uint16_t *operand)
 static void vop3(struct sim_instruction *out)
 {
     const struct sim_opcode *opcode = out->opcode;
-    uint32_t low = out->words[0], high = out->words[1];
+    uint32_t low = sim_word(out, 0), high = sim_word(out, 1);
     out->clamp = (uint8_t)sim_bits(low, 15, 1);
     out->omod = (uint8_t)sim_bits(high, 27, 2);
     out->neg = (uint8_t)sim_bits(high, 29, 3);
@@ -32,10 +32,9 @@ static void vop3(struct sim_instruction *out)
         out->sdst = (uint16_t)sim_bits(low, 0, 8);
 }
 
-/* The scale of src[i] is read from scale_src[i], byte scale_op_sel of it. */
 static void packed(struct sim_instruction *out)
 {
-    uint32_t low = out->words[0], high = out->words[1];
+    uint32_t low = sim_word(out, 0), high = sim_word(out, 1);
     out->clamp = (uint8_t)sim_bits(low, 15, 1);
     out->neg = (uint8_t)sim_bits(high, 29, 3);
     out->neg_hi = (uint8_t)sim_bits(low, 8, 3);
@@ -45,7 +44,7 @@ static void packed(struct sim_instruction *out)
 
 static void matrix(struct sim_instruction *out)
 {
-    uint32_t low = out->words[0], high = out->words[1];
+    uint32_t low = sim_word(out, 0), high = sim_word(out, 1);
     out->cbsz = (uint8_t)sim_bits(low, 8, 3);
     out->abid = (uint8_t)sim_bits(low, 11, 4);
     out->blgp = (uint8_t)sim_bits(high, 29, 3);
@@ -64,7 +63,7 @@ unsigned sim_decode_vop3(struct sim_instruction *out, enum sim_chip chip, enum s
     uint32_t word = out->words[0];
     unsigned code = format == SIM_VOP3P ? sim_bits(word, 16, 7) : sim_bits(word, 16, 10);
     const struct sim_opcode *opcode = out->opcode = sim_find_opcode(chip, format, code);
-    if (!opcode)
+    if (!opcode || !sim_reserved_is_zero(out, 2))
         return 0;
 
     if (opcode->dst_dwords)
@@ -80,5 +79,5 @@ unsigned sim_decode_vop3(struct sim_instruction *out, enum sim_chip chip, enum s
         packed(out);
     else
         vop3(out);
-    return 2;
+    return sim_operands_valid(out) ? 2 : 0;
 }

@@ -73,6 +73,22 @@ def candidates(fmt, segment):
         raise ValueError(fmt)
 
 
+# Numbers that are the prefix of another format.
+def is_prefix(fmt, op):
+    return op >= {"VOP2": 62, "VOP3": 0x380, "SOP2": 0x60, "SOPK": 0x1D}.get(fmt, 1 << 16)
+
+
+# In 1/(2 pi) and literals the text shows the type as which a source's constants are printed.
+INLINE_TYPES = {"0.15915494": "B32", "0.15915494309189532": "B64", "0x3118": "I16"}
+LITERALS = (0x3C00, 0x12345678, 0x1)
+LITERAL_TYPES = {
+    ("0x3c00", "0x12345678", "lit(0x1)"): "B32",
+    ("0x3c00", "0x12345678", "0x1"): "F64",
+    ("lit(0x3c00)", "0x5678", "lit(0x1)"): "F16",
+    ("0x3c00", "0x5678", "lit(0x1)"): "I16",
+    ("lit(0x3c00)", "0x12345678", "lit(0x1)"): "PK16",
+}
+
 REGISTER = re.compile(r"\b([vsa])(?:(\d+)\b|\[(\d+):(\d+)\])")
 
 
@@ -157,41 +173,224 @@ def describe(fmt, op, segment, values, text):
     return dict(name=name, code=op | segment << 7, format=fmt, dst=dst, sdst=sdst, src=tuple(src), flags=tuple(sorted(flags)))
 
 
-def rows_of(chip):
-    questions, keys = [], []
+def changed(before, after):
+    """The one operand in which two texts differ."""
+    olds, news = (re.split(r", | ", text) for text in (before, after))
+    differing = [new for old, new in zip(olds, news) if new != old] if len(olds) == len(news) else []
+    return differing[0] if len(differing) == 1 else None
+
+
+class Prober:
+    """Collects questions, asks them all at once, gives the answers to their functions."""
+
+    def __init__(self, chip):
+        self.chip = chip
+        self.questions = []
+
+    def ask(self, words, then):
+        self.questions.append((words, then))
+
+    def run(self):
+        questions, self.questions = self.questions, []
+        for (_, then), answer in zip(questions, llvm_mc.disassemble(self.chip, [words for words, _ in questions])):
+            then(answer[0] if answer else None)
+
+
+def opcodes_of(prober):
+    """Rows by (format, segment, op), each with an encoding that is accepted ("words") and its text."""
+    rows = {}
+
+    def found(fmt, segment, op, values):
+        def then(text):
+            # The first half of a scaled MFMA is no instruction of its own.
+            if text is not None and (fmt, segment, op) not in rows and not text.startswith("v_mfma_ld_scale"):
+                row = describe(fmt, op, segment, values, text)
+                rows[fmt, segment, op] = (row, encode(fmt, op, values, segment), text)
+        return then
+
     for fmt, f in FORMATS.items():
         for segment in SEGMENTS if fmt == "FLAT" else (0,):
             for op in range(1 << f["op"][1]):
-                # Numbers of these that are other formats' prefixes.
-                if (fmt == "VOP2" and op >= 62) or (fmt == "VOP3" and op >= 0x380) or (fmt == "SOP2" and op >= 0x60) or (fmt == "SOPK" and op >= 0x1D):
-                    continue
-                for values in candidates(fmt, segment):
-                    questions.append(encode(fmt, op, values, segment))
-                    keys.append((fmt, segment, op, values))
-    rows = {}
-    for (fmt, segment, op, values), answer in zip(keys, llvm_mc.disassemble(chip, questions)):
-        if answer is None or (fmt, segment, op) in rows:
-            continue
-        if "/*Invalid" in answer[1]:
-            continue
-        rows[fmt, segment, op] = describe(fmt, op, segment, values, answer[1])
+                if not is_prefix(fmt, op):
+                    for values in candidates(fmt, segment):
+                        prober.ask(encode(fmt, op, values, segment), found(fmt, segment, op, values))
+    prober.run()
     return rows
 
 
+def with_field(words, fmt, field, value):
+    bit, width = FORMATS[fmt]["fields"][field]
+    joined = words[0] | words[1] << 32
+    joined = joined & ~(((1 << width) - 1) << bit) | value << bit
+    return (joined & 0xFFFFFFFF, joined >> 32) + words[2:]
+
+
+def probe_sources(prober, row, words, text):
+    """What each source may be, and as what its constants are printed."""
+    fmt = row["format"]
+    row["kinds"] = [set(), set(), set()]
+    row["types"] = ["0", "0", "0"]
+    if fmt not in ("SOP2", "SOP1", "SOPC", "VOP2", "VOP1", "VOPC", "VOP3", "VOP3P"):
+        return
+    literals = {}
+    for i in range(3):
+        name = "src%d" % i
+        if row["src"][i] == 0 or name not in FORMATS[fmt]["fields"] or FORMATS[fmt]["fields"][name][1] == 8 and fmt.startswith("VOP"):
+            continue
+
+        def accepted(kind, i=i):
+            def then(answer):
+                if answer is not None:
+                    row["kinds"][i].add(kind)
+            return then
+
+        def constant(answer, i=i):
+            if answer is not None:
+                row["kinds"][i].add("CONST")
+                row["types"][i] = INLINE_TYPES[changed(text, answer)]
+
+        def literal(value, i=i):
+            def then(answer):
+                if answer is not None:
+                    literals.setdefault(i, {})[value] = changed(text, answer)
+                    if len(literals[i]) == len(LITERALS):
+                        kind = LITERAL_TYPES[tuple(literals[i][v] for v in LITERALS)]
+                        # A literal tells less of 64-bit sources than a constant does, and more of 16-bit ones.
+                        if not (row["types"][i] == "B64" and kind == "B32"):
+                            row["types"][i] = kind
+            return then
+
+        if fmt.startswith("VOP"):
+            prober.ask(with_field(words, fmt, name, VGPR + 140), accepted("VECTOR"))
+        prober.ask(with_field(words, fmt, name, 12), accepted("SCALAR"))
+        prober.ask(with_field(words, fmt, name, 248), constant)
+        if fmt not in ("VOP3", "VOP3P") and "SIM_OP_LITERAL_K" not in row["flags"]:
+            for value in LITERALS:
+                changed_words = with_field(words, fmt, name, 255)
+                prober.ask((changed_words[0], value, 0, 0), literal(value))
+
+
+def operand_bits(row):
+    """Bits of the encoding's 64 that are prefix, opcode, or a field of an operand which the opcode has."""
+    fmt = row["format"]
+    f = FORMATS[fmt]
+    mask = ((1 << f["op"][1]) - 1) << f["op"][0]
+    for name, (bit, width) in f["fields"].items():
+        has = name == "dst" and (row["dst"] or row["sdst"] and fmt != "VOP2" or fmt == "SOPK" and row["src"][0] and "SIM_OP_LITERAL_K" not in row["flags"])
+        has = has or name.startswith("src") and row["src"][int(name[3])] and not (fmt == "VOP2" and name == "src2")
+        if has:
+            mask |= ((1 << width) - 1) << bit
+    return mask
+
+
+PREFIX_BITS = {"SOP2": 30, "SOPK": 28, "SOP1": 23, "SOPC": 23, "SOPP": 23, "VOP2": 31, "VOP1": 25, "VOPC": 25, "VOP3P": 23}
+
+
+def probe_bits(prober, row, words, text, key, width, skip):
+    """Bits that must be as they are ("zero", "one") and bits without meaning ("ignored")."""
+    masks = row.setdefault("masks", {}).setdefault(key, {"zero": 0, "one": 0, "ignored": 0})
+    joined = sum(word << 32 * i for i, word in enumerate(words))
+
+    def then_for(bit):
+        def then(answer):
+            if answer is None:
+                masks["one" if joined >> bit & 1 else "zero"] |= 1 << bit
+            elif answer == text:
+                masks["ignored"] |= 1 << bit
+        return then
+
+    for bit in range(width[0], width[1]):
+        if not skip >> bit & 1:
+            flipped = joined ^ 1 << bit
+            prober.ask(tuple(flipped >> 32 * i & 0xFFFFFFFF for i in range(4)), then_for(bit))
+
+
+def probe_second_words(prober, row, words, again):
+    """SDWA and DPP, if the opcode has them; `again` gets functions that ask for the second word's bits."""
+    fmt = row["format"]
+    # Every lane's whole operand; SDWA of VOPC with a scalar destination, DPP as quad_perm:[0,1,2,3].
+    sdwa = {"VOP1": 0x00060608, "VOP2": 0x06060608, "VOPC": 0x06068C08}[fmt]
+    # Fields of several bits, and registers, have rules of their own.
+    sdwa_fields = {"VOP1": 0x00071FFF, "VOP2": 0x07071FFF, "VOPC": 0x0707FFFF}[fmt]
+    # 64-bit operands know DPP's row_newbcast only.
+    is_wide = max(row["dst"], *row["src"][:2]) > 1
+    control = 0x150 if is_wide else 0xE4
+    for key, code, second, skip in (("sdwa", 249, sdwa, sdwa_fields), ("dpp", 250, 0xFF000008 | control << 8, 0xFF01FFFF)):
+        form = (with_field(words, fmt, "src0", code)[0], second, 0, 0)
+
+        def then(answer, key=key, form=form, skip=skip):
+            if answer is not None:
+                again.append(lambda: probe_bits(prober, row, form, answer, key, (32, 64), skip << 32))
+        if "SIM_OP_LITERAL_K" not in row["flags"] and row["src"][0]:
+            prober.ask(form, then)
+
+
+def rows_of(chip):
+    prober = Prober(chip)
+    found = opcodes_of(prober)
+    again = []
+    for row, words, text in found.values():
+        fmt = row["format"]
+        if re.search(r"^\w+_e(32|64)\b", text):
+            row["flags"] = tuple(sorted(row["flags"] + ("SIM_OP_SUFFIX",)))
+        probe_sources(prober, row, words, text)
+        bits = 32 if fmt in ("SOP2", "SOPK", "SOP1", "SOPC", "SOPP", "VOP2", "VOP1", "VOPC") else 64
+        prefix = PREFIX_BITS.get(fmt, 26)
+        skip = operand_bits(row) | ((1 << 32) - (1 << prefix))
+        if fmt == "FLAT":
+            skip |= 3 << 14
+        probe_bits(prober, row, words, text, "word", (0, bits), skip)
+        if fmt in ("VOP2", "VOP1", "VOPC"):
+            again.append(lambda r=row, w=words: probe_second_words(prober, r, w, second))
+    second = []
+    prober.run()
+    for step in again:
+        step()
+    prober.run()
+    for step in second:
+        step()
+    prober.run()
+    return {key: row for key, (row, _, _) in found.items()}
+
+
+def rules(masks, shift=0):
+    return "{0x%x, 0x%x}" % (masks["zero"] >> shift & 0xFFFFFFFF, masks["ignored"] >> shift & 0xFFFFFFFF)
+
+
+NO_RULES = {"zero": 0, "one": 0, "ignored": 0}
+
+
+def line(row, chips):
+    masks = row["masks"]
+    flags = list(row["flags"])
+    flags += ["SIM_OP_HAS_" + key.upper() for key in ("sdwa", "dpp") if key in masks]
+    if row["format"] == "DS" and masks["word"]["one"]:
+        flags.append("SIM_OP_GDS_ONLY")
+    if row["format"] == "SMEM" and row["src"][0]:
+        masks["word"]["ignored"] &= ~(0x7F << 57)  # the offset register, if there is one
+    if row["format"] == "DS":
+        masks["word"]["ignored"] &= ~0xFFFF  # ds_swizzle_b32: text of one kind of swizzle says little of its offset
+    kinds = []
+    for kind, value_type in zip(row["kinds"], row["types"]):
+        names = ["SIM_SOURCE_" + k for k in ("VECTOR", "SCALAR", "CONST") if k in kind]
+        kinds.append(" | ".join(names + ["SIM_AS_" + value_type] if value_type != "0" else names) or "0")
+    return '{"%s", 0x%x, SIM_%s, %d, %d, %d, {%d, %d, %d}, %s, {%s}, {%s, %s}, %s, %s},\n' % (
+        row["name"], row["code"], row["format"], chips, row["dst"], row["sdst"], *row["src"],
+        " | ".join(sorted(flags)) or "0", ", ".join(kinds), rules(masks["word"]), rules(masks["word"], 32),
+        rules(masks.get("sdwa", NO_RULES), 32), rules(masks.get("dpp", NO_RULES), 32))
+
+
 def main():
-    per_chip = [rows_of(chip) for chip in llvm_mc.CHIPS]
     merged = {}
-    for chip, rows in enumerate(per_chip):
-        for row in rows.values():
-            key = tuple(row.values())
+    for chip, name in enumerate(llvm_mc.CHIPS):
+        for row in rows_of(name).values():
+            key = (list(FORMATS).index(row["format"]), row["code"], row["name"], line(row, 0))
             merged.setdefault(key, [row, 0])[1] |= 1 << chip
-    order = list(FORMATS)
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "opcodes.inc"), "w") as out:
-        out.write("/* Made by generate_opcodes.py from llvm-mc-22's disassembler; do not edit. Sorted by format, code. */\n")
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "opcodes.inc"), "w", encoding="ascii") as out:
+        out.write("/* Made by generate_opcodes.py from llvm-mc's disassembler; do not edit. Sorted by format and code. */\n")
         out.write("/* clang-format off */\n")
-        for row, chips in sorted(merged.values(), key=lambda r: (order.index(r[0]["format"]), r[0]["code"], r[1])):
-            out.write('{"%s", 0x%x, SIM_%s, %d, %d, %d, {%d, %d, %d}, %s},\n' % (
-                row["name"], row["code"], row["format"], chips, row["dst"], row["sdst"], *row["src"], " | ".join(row["flags"]) or "0"))
+        for key in sorted(merged):
+            out.write(line(*merged[key]))
         out.write("/* clang-format on */\n")
 
 

@@ -78,7 +78,12 @@ struct sim_opcode {
     /* Width of each operand in dwords; 0: the opcode has no such operand. 16-bit and 8-bit operands are 1. sdst is the
      * second, scalar destination (carry out, VOP3 compare) or the scalar destination of a VALU instruction. */
     uint8_t dst_dwords, sdst_dwords, src_dwords[3];
-    uint16_t flags; /* enum sim_opcode_flags */
+    uint16_t flags;      /* enum sim_opcode_flags */
+    uint8_t src_kind[3]; /* enum sim_source_kind | enum sim_source_type; 0 where the format says it */
+    /* Bits of the encoding's words, and of the second word of SDWA and DPP: that must be 0, that mean nothing. */
+    struct sim_bit_rules {
+        uint32_t zero, ignored;
+    } words[2], sdwa, dpp;
 };
 enum sim_opcode_flags {
     SIM_OP_IMPLICIT_VCC_IN = 1,  /* VOP2 add with carry, cndmask */
@@ -91,6 +96,21 @@ enum sim_opcode_flags {
     SIM_OP_SPARSE = 128,         /* SMFMAC: src[2] is the VGPR of indices, dst the addend too */
     SIM_OP_ATOMIC = 256,      /* FLAT, MUBUF: reads, changes and writes memory; sc0 says that the old value returns */
     SIM_OP_TWO_OFFSETS = 512, /* DS with offset0 and offset1 */
+    SIM_OP_SUFFIX = 1024,     /* text has _e32 or _e64: there is another encoding of it */
+    SIM_OP_HAS_SDWA = 2048,
+    SIM_OP_HAS_DPP = 4096,
+    SIM_OP_GDS_ONLY = 8192, /* gds must be set: ds_gws_* */
+};
+/* What a source operand may be. */
+enum sim_source_kind { SIM_SOURCE_VECTOR = 1, SIM_SOURCE_SCALAR = 2, SIM_SOURCE_CONST = 4 };
+/* As what its constants are printed: 16-bit types take the low half of a literal, F64 has it as the high half. */
+enum sim_source_type {
+    SIM_AS_B32 = 0x10,
+    SIM_AS_B64 = 0x20,
+    SIM_AS_F64 = 0x30,
+    SIM_AS_F16 = 0x40,
+    SIM_AS_I16 = 0x50,
+    SIM_AS_PK16 = 0x60
 };
 
 struct sim_wave;
@@ -142,9 +162,9 @@ struct sim_instruction {
  * or `count` words do not hold all of it. */
 size_t sim_decode(struct sim_instruction *out, enum sim_chip chip, const uint32_t *words, size_t count);
 
-/* Text as llvm-mc-22 prints it (mnemonic, one space, operands separated by ", "), for `address` (of branches' targets);
- * truncated to `bytes`. Returns the length that it has in full. */
-size_t sim_disassemble(char *text, size_t bytes, const struct sim_instruction *instruction, uint64_t address);
+/* Text as llvm-mc-22 prints it: mnemonic, one space, operands separated by ", "; targets of branches are offsets in words
+ * from the next instruction. Truncated to `bytes`, terminated; returns the length that it has in full. */
+size_t sim_disassemble(char *text, size_t bytes, const struct sim_instruction *instruction);
 
 /* All opcodes of the table. */
 const struct sim_opcode *sim_opcodes(size_t *count);
