@@ -3,11 +3,11 @@
 #define FIXTURE_H
 
 /* clang-format off: cmocka needs the first four before it */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 /* clang-format on */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,20 +16,20 @@
 #include "hip/hip_api.h"
 
 /* A call that must succeed. */
-#define ok(call)                                                                                                       \
-    do {                                                                                                               \
-        const hipError_t ok_status = (call);                                                                           \
-        if (ok_status != hipSuccess)                                                                                   \
-            fail_msg("%s: %s: %s", #call, hipGetErrorName(ok_status), ktrace_simulator_error());                       \
+#define ok(call) \
+    do { \
+        const hipError_t ok_status = (call); \
+        if (ok_status != hipSuccess) \
+            fail_msg("%s: %s: %s", #call, hipGetErrorName(ok_status), ktrace_simulator_error()); \
     } while (0)
 
 /* A call that must fail with this code, and with a sentence that holds `words`. */
-#define fails(call, code, words)                                                                                       \
-    do {                                                                                                               \
-        const hipError_t fails_status = (call);                                                                        \
-        if (fails_status != (code) || !strstr(ktrace_simulator_error(), words))                                        \
-            fail_msg("%s: %s: %s", #call, hipGetErrorName(fails_status), ktrace_simulator_error());                    \
-        assert_int_equal(hipGetLastError(), (code) == hipErrorNotReady ? hipSuccess : (code));                         \
+#define fails(call, code, words) \
+    do { \
+        const hipError_t fails_status = (call); \
+        if (fails_status != (code) || !strstr(ktrace_simulator_error(), words)) \
+            fail_msg("%s: %s: %s", #call, hipGetErrorName(fails_status), ktrace_simulator_error()); \
+        assert_int_equal(hipGetLastError(), (code) == hipErrorNotReady ? hipSuccess : (code)); \
     } while (0)
 
 static inline hipModule_t load_kernels(void)
@@ -47,7 +47,7 @@ static inline hipFunction_t kernel_named(hipModule_t module, const char *name)
 }
 
 /* Workgroups of `block` workitems; arguments are addresses of values. */
-#define launch(function, grid, block, stream, ...)                                                                     \
+#define launch(function, grid, block, stream, ...) \
     hipModuleLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream, (void *[]){__VA_ARGS__}, NULL)
 
 static inline void *device_zeros(size_t bytes)
