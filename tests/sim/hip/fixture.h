@@ -3,15 +3,16 @@
 #define FIXTURE_H
 
 /* clang-format off: cmocka needs the first four before it */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-/* clang-format on */
+
+#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+/* clang-format on */
 
 #include "hip/hip_api.h"
 
