@@ -3,7 +3,7 @@
 #define GOLDEN_DEVICE_H
 
 #if defined(__HIP__)
-#include "../../compile/amdgcn/hip.h"
+#include "../../../compile/amdgcn/hip.h"
 #endif
 
 #include <ktrace/device.h>
