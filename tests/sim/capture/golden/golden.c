@@ -194,6 +194,16 @@ void read_out(struct test *t, int *values, size_t count)
     OK(hipMemcpy(values, t->out, count * sizeof *values, hipMemcpyDeviceToHost));
 }
 
+void read_control(struct test *t, struct ktrace_control *control, struct ktrace_counters *counters)
+{
+    hipDeviceptr_t address;
+    size_t bytes;
+    OK(hipModuleGetGlobal(&address, &bytes, t->module, "ktrace_control_block"));
+    CHECK(bytes == sizeof(struct ktrace_control_amdgcn), "%zu bytes", bytes);
+    OK(hipMemcpy(control, address, sizeof *control, hipMemcpyDeviceToHost));
+    OK(hipMemcpy(counters, (void *)(uintptr_t)control->counters, sizeof *counters, hipMemcpyDeviceToHost));
+}
+
 /* ---- Running ----------------------------------------------------------------------------------------------------------- */
 
 static void run_plainly(struct test *t, const struct golden_case *c)
@@ -207,11 +217,11 @@ static void run_plainly(struct test *t, const struct golden_case *c)
     expect_clean(t, c->unmatched, c->unclosed);
 }
 
-static void run_case(struct test *t, const struct golden_case *c, const char *kernels)
+static void run_case(struct test *t, const struct golden_case *c)
 {
     if (c->environment)
         putenv((char *)(uintptr_t)c->environment);
-    OK(hipModuleLoad(&t->module, kernels));
+    OK(hipModuleLoad(&t->module, t->kernels));
     OK(hipMalloc((void **)&t->out, OUT_WORDS * sizeof(int)));
     MUST(ktrace_attach_hip_module(t->module));
     if (t->failures)
@@ -236,8 +246,8 @@ static char *text_of_case(const struct golden_case *c, const char *kernels, cons
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        struct test test = {.text = fdopen(ends[1], "w"), .name = c->name, .save = save};
-        run_case(&test, c, kernels);
+        struct test test = {.text = fdopen(ends[1], "w"), .name = c->name, .kernels = kernels, .save = save};
+        run_case(&test, c);
         fflush(NULL);
         _exit(test.failures != 0);
     }

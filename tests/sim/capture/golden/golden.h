@@ -32,7 +32,9 @@ struct test {
     struct ktrace_trace *trace; /* the last one that was read */
     uint64_t queues[16];        /* numbered in order of appearance: addresses differ from run to run */
     int queue_count;
-    const char *save; /* where traces are saved to, or NULL */
+    int is_brief;        /* waves and events are too many for the golden file: launches and losses only */
+    const char *kernels; /* path of the code object */
+    const char *save;    /* where traces are saved to, or NULL */
     const char *name;
     int saved;
 };
@@ -111,6 +113,8 @@ void launch_of(struct test *t, hipModule_t module, const char *kernel, uint32_t 
 
 struct ktrace_capture_options sized(uint32_t events_per_wave, uint64_t buffer_bytes); /* 0: the default */
 void begin(struct test *t, const struct ktrace_capture_options *options);             /* NULL: the defaults */
+/* A copy of the capture's control block and its counters, as the device has them. */
+void read_control(struct test *t, struct ktrace_control *control, struct ktrace_counters *counters);
 /* Read, peek or end; the trace becomes `trace` and text. */
 void read_trace(struct test *t);
 void peek_trace(struct test *t);

@@ -120,6 +120,8 @@ void write_trace(FILE *out, struct test *t)
             const struct ktrace_wave_info w = wave_info(t, wave);
             if (w.launch != i)
                 break;
+            if (t->is_brief)
+                continue;
             fprintf(out, "  (%u, %u, %u) wave %u on XCD%u/SE%u/SH%u/CU%u, %u lanes @%lld @%lld%s", w.workgroup[0],
                     w.workgroup[1], w.workgroup[2], w.wave, w.place >> 16, w.place >> 13 & 3, w.place >> 12 & 1,
                     w.place >> 8 & 15, w.lane_count, ns(t, w.begin_ps), ns(t, w.end_ps),
