@@ -53,6 +53,7 @@ function(ktrace_add_code_object path)
     set(dependencies -Xclang -dependency-file -Xclang "${output}.d" -Xclang -MT -Xclang "${output}")
     add_custom_command(OUTPUT "${output}"
         COMMAND "${KTRACE_AMDGCN_CLANG}" ${language} -O${arg_OPTIMIZE} -Wall -Wextra -Werror -DKTRACE_ENABLE=${enable}
+            "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=" # file names are in the code object: the same wherever it is built
             -I "${PROJECT_SOURCE_DIR}/include" ${arg_OPTIONS} ${dependencies} "${source}" -o "${output}"
         DEPENDS "${source}" DEPFILE "${output}.d"
         COMMENT "Code object ${name} for ${arg_CHIP}" VERBATIM)

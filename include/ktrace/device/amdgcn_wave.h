@@ -33,7 +33,7 @@ extern KTRACE_DEVICE_VARIABLE const char __stop_ktrace_sites[] __attribute__((vi
 #endif
 
 KTRACE_CONTROL_LINKAGE KTRACE_DEVICE_VARIABLE struct ktrace_control_image
-    ktrace_control_block __asm__("ktrace_control_block") KTRACE_CONTROL_ATTRIBUTES = {
+    ktrace_control_block __asm__("ktrace_control_block") KTRACE_CONTROL_ATTRIBUTES __attribute__((aligned(128))) = {
         KTRACE_CONTROL_MAGIC, KTRACE_WIRE_VERSION, sizeof(struct ktrace_control_amdgcn), {0, 0}, {0},
         KTRACE_SITES_BEGIN,   KTRACE_SITES_END};
 
