@@ -1,4 +1,4 @@
-/* Kernels that record as much as they are told. Cases: golden_capacity.c, golden_filters.c. */
+/* Kernels that record as much as they are told. Cases: golden_capacity.c. */
 #include "golden_device.h"
 
 KERNEL(plain_marks)
