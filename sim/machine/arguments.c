@@ -120,12 +120,17 @@ int arguments_build(struct sim_dispatch *dispatch)
 
 /* ---- Queues ------------------------------------------------------------------------------------------------------------------- */
 
+/* Queues lie at addresses that are the same in every run, and none is used twice: traces name queues by them. */
+#define QUEUES_BEGIN 0x400000000000u
+#define QUEUE_PITCH 0x10000u
+
 int sim_queue_create(uint64_t *address, struct sim_machine *machine)
 {
+    static uint64_t created; /* in this process, on any device */
     if (machine->queue_count == SIM_MAX_QUEUES)
         return sim_fail("%d queues are the most that a device has here", SIM_MAX_QUEUES);
     struct memory_block *block = &machine->queues[machine->queue_count];
-    if (memory_map(block, QUEUE_BYTES))
+    if (memory_map_near(block, QUEUE_BYTES, QUEUES_BEGIN + created++ * QUEUE_PITCH))
         return -1;
     unsigned char *p = block->data;
     /* No ring: packets are not read from memory, so that base address and size are 0. */

@@ -19,9 +19,15 @@ static uint64_t round_to_page(uint64_t bytes)
 
 int memory_map(struct memory_block *out, uint64_t bytes)
 {
+    return memory_map_near(out, bytes, 0);
+}
+
+int memory_map_near(struct memory_block *out, uint64_t bytes, uint64_t address)
+{
     size_t inner = (size_t)round_to_page(bytes ? bytes : 1), all = inner + 2 * PAGE;
     /* NORESERVE: a device has more memory than most hosts; what is not touched costs nothing. */
-    unsigned char *mapping = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *mapping =
+        mmap((void *)(uintptr_t)address, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED)
         return sim_fail("the host has no address space for %" PRIu64 " bytes of device memory", bytes);
     if (mprotect(mapping + PAGE, inner, PROT_READ | PROT_WRITE)) {

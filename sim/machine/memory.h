@@ -44,6 +44,8 @@ struct memory {
 };
 
 int memory_map(struct memory_block *out, uint64_t bytes);
+/* At a page's address, if the host has room there, or anywhere. */
+int memory_map_near(struct memory_block *out, uint64_t bytes, uint64_t address);
 void memory_unmap(struct memory_block *block);
 
 int memory_add_range(struct memory *memory, struct range range);
