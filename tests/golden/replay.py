@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""What was recorded on hardware, decoded and exported again: the GPU tests' twin for machines without a GPU.
+"""What was recorded on hardware or on the simulator, decoded and exported again: the twin of the GPU tests and of the simulated
+captures for machines without a GPU or without a compiler for one.
 
     replay.py --ktrace COMMAND --work FOLDER [--update] [--only TEXT]
 
-Every tests/data/h200/**/NAME.ktrace is exported and read back with Perfetto's official schema. Its golden file
-tests/golden/h200/**/NAME.txt holds what came out, or for large recordings NAME.json the summary.
+Every NAME.ktrace below tests/data/h200/ and tests/data/sim/ is exported and read back with Perfetto's official schema. Its
+golden file, at the same place below tests/golden/, NAME.txt, holds what came out, or for large recordings NAME.json the
+summary.
 """
 
 import argparse
@@ -15,8 +17,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(HERE)
-DATA = os.path.join(TESTS, "data", "h200")
-GOLDEN = os.path.join(HERE, "h200")
+DATA = os.path.join(TESTS, "data")
+SOURCES = ["h200", "sim"]  # of tests/data
 SMALL_BYTES = 20000  # recordings up to this size have every track and event in their golden file
 
 sys.path.insert(0, os.path.join(TESTS, "perfetto"))
@@ -24,10 +26,11 @@ import check_pftrace  # noqa: E402
 
 
 def recordings():
-    for folder, _, files in sorted(os.walk(DATA)):
-        for file in sorted(files):
-            if file.endswith(".ktrace"):
-                yield os.path.relpath(os.path.join(folder, file), DATA)[: -len(".ktrace")]
+    for source in SOURCES:
+        for folder, _, files in sorted(os.walk(os.path.join(DATA, source))):
+            for file in sorted(files):
+                if file.endswith(".ktrace"):
+                    yield os.path.relpath(os.path.join(folder, file), DATA)[: -len(".ktrace")]
 
 
 def run(command, *arguments):
@@ -44,8 +47,8 @@ def outcome(options, name):
     run(options.ktrace, "export", recording, "-o", exported)
     reader = check_pftrace.read(exported)  # raises Fault where the trace is not sound
     if os.path.getsize(recording) <= SMALL_BYTES:
-        return os.path.join(GOLDEN, name + ".txt"), reader.dump()
-    return os.path.join(GOLDEN, name + ".json"), run(options.ktrace, "summary", "--json", recording)
+        return os.path.join(HERE, name + ".txt"), reader.dump()
+    return os.path.join(HERE, name + ".json"), run(options.ktrace, "summary", "--json", recording)
 
 
 def compare(options, name):
@@ -85,7 +88,7 @@ def main():
             failed += 1
             print(f"FAIL: {name}\n{sentence}")
     if not names:
-        print(f"no recordings in {DATA}")
+        print(f"no recordings below {DATA}")
         return 1
     print(f"{len(names) - failed} of {len(names)} recordings as expected")
     return 1 if failed else 0

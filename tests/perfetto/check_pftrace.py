@@ -33,6 +33,7 @@ BEGIN, END, INSTANT = (
     pb.TrackEvent.TYPE_INSTANT,
 )
 SPANS = {"Warp Span", "Wave Span"}
+SIMULATED = "ktrace (simulated time)"  # the first track of what no hardware recorded
 
 
 class Fault(Exception):
@@ -234,7 +235,9 @@ class Reader:
         require((event.type == END) == (name == "" and not categories), "{} event named {!r}", event.type, name)
         require(len(categories) <= 1, "{} categories", len(categories))
         if self.time_zero is None:
-            require(track.name == "ktrace", "the first event is on track {}", track.name)
+            require(track.name in ("ktrace", SIMULATED), "the first event is on track {}", track.name)
+            require((track.name == SIMULATED) == name.endswith(" (simulated time)") == ("simulated_time" in arguments),
+                    "{!r} on track {}: is it simulated?", name, track.name)
             self.time_zero = time
         self.event_count += 1
         track.events.append(Event(time, event.type, name, categories[0] if categories else "", arguments))
@@ -285,7 +288,7 @@ class Reader:
 
     def check_tree(self):
         """kernel / launch / place / workgroup / wave / ranges n."""
-        require(self.roots and self.roots[0].name == "ktrace", "the first track is not \"ktrace\"")
+        require(self.roots and self.roots[0].name in ("ktrace", SIMULATED), "the first track is not \"ktrace\"")
         for kernel in self.roots[1:]:
             for launch in kernel.children:
                 require(re.match(r"launch #\d+: grid\(.*\) block\(.*\), \d+ of \d+ (warps|waves)$", launch.name),
