@@ -17,7 +17,8 @@ KERNEL(overlapping)
     out[thread_x()] = x;
 }
 
-/* Starts with nothing between them. (Simulated, two events of one wave never share a step of the clock: tests/unit/ has that.) n is 0: the first stops first; 1: the second. */
+/* Starts with nothing between them. (Simulated, two events of one wave never share a step of the clock: tests/unit/ has
+ * that.) n is 0: the first stops first; 1: last. */
 KERNEL(back_to_back)
 {
     KTRACE_KERNEL("back to back");
