@@ -27,12 +27,7 @@ static void v_cndmask_b32(struct sim_wave *wave, const struct sim_instruction *i
     sim_write32(wave, instruction, result);
 }
 
-/* Any function of three bits: bit 4a + 2b + c of the truth table, which the encoding has where others have modifiers: bits
- * 2:0 in neg, 5:3 in abs, 7:6 in omod. */
-static inline unsigned truth_table(const struct sim_instruction *instruction)
-{
-    return instruction->neg | (unsigned)instruction->abs << 3 | (unsigned)instruction->omod << 6;
-}
+/* Any function of three bits: bit 4a + 2b + c of the truth table. */
 static inline uint32_t bitop3(uint32_t a, uint32_t b, uint32_t c, unsigned table)
 {
     uint32_t result = 0;
@@ -40,8 +35,8 @@ static inline uint32_t bitop3(uint32_t a, uint32_t b, uint32_t c, unsigned table
         result |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c) & -(table >> i & 1);
     return result;
 }
-SIM_VECTOR_3(v_bitop3_b32, u32, u32, u32, u32, bitop3(a, b, c, truth_table(instruction)))
-SIM_VECTOR_3(v_bitop3_b16, keep16, u16, u16, u16, bitop3(a, b, c, truth_table(instruction)))
+SIM_VECTOR_3(v_bitop3_b32, u32, u32, u32, u32, bitop3(a, b, c, instruction->truth_table))
+SIM_VECTOR_3(v_bitop3_b16, keep16, u16, u16, u16, bitop3(a, b, c, instruction->truth_table))
 
 /* ---- Shifts: by the low bits of the amount ------------------------------------------------------------------------------- */
 

@@ -11,6 +11,12 @@ static int vector_or_none(uint16_t operand, unsigned dwords)
     return operand == SIM_NO_OPERAND || sim_vector_valid(operand, dwords);
 }
 
+/* LLVM's register class of scalar data has neither M0 nor EXEC. */
+static int is_scalar_data(uint16_t operand)
+{
+    return operand != SIM_M0 && operand != SIM_EXEC_LO && operand != SIM_EXEC_HI;
+}
+
 static int smem(struct sim_instruction *out)
 {
     const struct sim_opcode *opcode = out->opcode;
@@ -21,6 +27,8 @@ static int smem(struct sim_instruction *out)
     if (opcode->dst_dwords)
         out->dst = (uint16_t)sim_bits(low, 6, 7);
     out->glc = (uint8_t)sim_bits(low, 16, 1);
+    if (!is_scalar_data(out->dst))
+        return 0;
     if (!opcode->src_dwords[0])
         return scalar_or_none(&out->dst, opcode->dst_dwords);
     /* With an immediate the offset register is in a field of its own; alone it is where the immediate would be. */
@@ -52,7 +60,7 @@ static int ds(struct sim_instruction *out)
         out->immediate = (int32_t)sim_bits(low, 0, 16);
     }
     if (opcode->src_dwords[0])
-        out->src[0] = vector_register(sim_bits(high, 0, 8), 0);
+        out->src[0] = vector_register(sim_bits(high, 0, 8), acc && opcode->flags & SIM_OP_GDS_ONLY); /* is its data */
     if (opcode->src_dwords[1])
         out->src[1] = vector_register(sim_bits(high, 8, 8), acc);
     if (opcode->src_dwords[2])
@@ -87,6 +95,8 @@ static int flat(struct sim_instruction *out)
     if (opcode->dst_dwords && (!(opcode->flags & SIM_OP_ATOMIC) || out->glc))
         out->dst = vector_register(sim_bits(high, 24, 8), acc);
     unsigned is_global = out->segment == SIM_SEGMENT_GLOBAL;
+    if (is_global && out->src[2] == SIM_EXEC_LO) /* not in LLVM's register class of addresses */
+        return 0;
     unsigned address_dwords = is_global && out->src[2] != SIM_NO_OPERAND ? 1 : opcode->src_dwords[0];
     return vector_or_none(out->src[0], address_dwords) && vector_or_none(out->src[1], opcode->src_dwords[1]) &&
            vector_or_none(out->dst, opcode->dst_dwords) && scalar_or_none(&out->src[2], is_global ? 2 : 1);
@@ -116,6 +126,8 @@ static int buffer(struct sim_instruction *out, enum sim_format format)
     out->src[2] = (uint16_t)sim_bits(high, 24, 8);
     if (opcode->dst_dwords && !out->lds)
         out->dst = vector_register(sim_bits(high, 8, 8), sim_bits(high, 23, 1));
+    if (out->lds && sim_bits(high, 23, 1)) /* accumulation registers, of data that goes to LDS */
+        return 0;
     return vector_or_none(out->src[0], out->offen && out->idxen ? 2 : 1) &&
            vector_or_none(out->dst, opcode->dst_dwords) && sim_scalar_valid(&out->src[1], 4) &&
            sim_source_valid(out, 2);

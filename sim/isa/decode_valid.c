@@ -11,6 +11,17 @@ int sim_vector_valid(uint16_t operand, unsigned dwords)
     return number + dwords <= 256 && (dwords == 1 || number % 2 == 0);
 }
 
+/* Codes of the formats of f8f6f4 matrices: 2 and 3 are the two 6-bit floats, 4 is the 4-bit one. A source has 32 values. */
+unsigned sim_source_dwords(const struct sim_instruction *instruction, unsigned i)
+{
+    const struct sim_opcode *opcode = instruction->opcode;
+    unsigned dwords = opcode->src_dwords[i];
+    if (!(opcode->flags & SIM_OP_MATRIX) || opcode->flags & SIM_OP_SPARSE || i > 1 || dwords != 8)
+        return dwords; /* no other dense matrix has sources A and B of 8 */
+    unsigned format = i == 0 ? instruction->cbsz : instruction->blgp;
+    return format == 2 || format == 3 ? 6 : format == 4 ? 4 : 8;
+}
+
 int sim_scalar_valid(uint16_t *operand, unsigned dwords)
 {
     unsigned code = *operand;
@@ -42,22 +53,26 @@ static int is_special(unsigned code)
 int sim_source_valid(struct sim_instruction *instruction, unsigned i)
 {
     const struct sim_opcode *opcode = instruction->opcode;
-    unsigned kind = opcode->src_kind[i], code = instruction->src[i];
-    if (kind == 0) /* soffset of buffers; what VOP2 and VOPC have in 8 bits */
-        kind = opcode->format == SIM_MUBUF || opcode->format == SIM_MTBUF ? SIM_SOURCE_SCALAR | SIM_SOURCE_CONST
-                                                                          : SIM_SOURCE_VECTOR | SIM_SOURCE_SCALAR;
+    unsigned kind = opcode->src_kind[i], code = instruction->src[i], dwords = sim_source_dwords(instruction, i);
+    if (kind == 0) { /* soffset of buffers; what VOP2 and VOPC have in 8 bits, to which SDWA adds one */
+        int is_buffer = opcode->format == SIM_MUBUF || opcode->format == SIM_MTBUF;
+        kind = SIM_SOURCE_SCALAR | (is_buffer ? 0 : SIM_SOURCE_VECTOR) |
+               (is_buffer || instruction->is_sdwa ? SIM_SOURCE_CONST : 0);
+    }
     if (code >= SIM_VGPR_FIRST)
-        return kind & SIM_SOURCE_VECTOR && sim_vector_valid(instruction->src[i], opcode->src_dwords[i]);
+        return kind & SIM_SOURCE_VECTOR && sim_vector_valid(instruction->src[i], dwords);
     if (code == SIM_LITERAL)
-        return !instruction->is_sdwa &&
+        return !instruction->is_sdwa && (kind & SIM_SOURCE_CONST || opcode->flags & SIM_OP_LITERAL_K) &&
                (opcode->format < SIM_SMEM || (opcode->format >= SIM_VOP2 && opcode->format <= SIM_VOPC));
     if (code <= SIM_EXEC_HI)
-        return kind & SIM_SOURCE_SCALAR && sim_scalar_valid(&instruction->src[i], opcode->src_dwords[i]);
+        return kind & SIM_SOURCE_SCALAR && sim_scalar_valid(&instruction->src[i], dwords);
     if (is_constant(code))
         return (kind & SIM_SOURCE_CONST) != 0;
     if (is_special(code))
         return (kind & SIM_SOURCE_SCALAR) != 0;
-    return code == 254 && kind & SIM_SOURCE_VECTOR && kind & SIM_SOURCE_SCALAR && opcode->src_dwords[i] == 1;
+    /* src_lds_direct is where any 32-bit value can be, and in v_readlane_b32 and v_readfirstlane_b32. */
+    return code == 254 && kind & SIM_SOURCE_VECTOR && (kind & SIM_SOURCE_SCALAR || opcode->sdst_dwords == 1) &&
+           dwords == 1;
 }
 
 int sim_operands_valid(struct sim_instruction *instruction)
@@ -69,6 +84,8 @@ int sim_operands_valid(struct sim_instruction *instruction)
             return 0;
     }
     if (instruction->sdst != SIM_NO_OPERAND && !sim_scalar_valid(&instruction->sdst, opcode->sdst_dwords))
+        return 0;
+    if (instruction->sdst == SIM_M0) /* LLVM: v_readlane_b32 and v_readfirstlane_b32 do not write M0 */
         return 0;
     for (unsigned i = 0; i < 3; i++)
         if (instruction->src[i] != SIM_NO_OPERAND && !sim_source_valid(instruction, i))

@@ -28,6 +28,11 @@ static unsigned sdwa(struct sim_instruction *out, enum sim_format format)
     if (out->sdwa_dst > SIM_DWORD || out->sdwa_src[0] > SIM_DWORD || out->sdwa_src[1] > SIM_DWORD ||
         out->sdwa_dst_unused > 2)
         return 0;
+    if (opcode->flags & SIM_OP_WHOLE_DST) {
+        if (out->sdwa_dst != SIM_DWORD)
+            return 0;
+        out->sdwa_dst_unused = 0; /* nothing is unused */
+    }
     return sim_operands_valid(out) ? 2 : 0;
 }
 
@@ -91,6 +96,8 @@ unsigned sim_decode_vector(struct sim_instruction *out, enum sim_chip chip, enum
         return 1; /* v_nop */
 
     unsigned src0 = sim_bits(word, 0, 9);
+    if (opcode->flags & SIM_OP_ACC_SRC && src0 < SIM_VGPR_FIRST)
+        return 0;
     out->src[0] = (uint16_t)(opcode->flags & SIM_OP_ACC_SRC ? src0 - SIM_VGPR_FIRST + SIM_ACC_FIRST : src0);
     if (opcode->flags & SIM_OP_LITERAL_K) {
         if (src0 == SIM_SDWA || src0 == SIM_DPP)

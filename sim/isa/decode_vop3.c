@@ -23,10 +23,14 @@ static void vop3(struct sim_instruction *out)
     out->omod = (uint8_t)sim_bits(high, 27, 2);
     out->neg = (uint8_t)sim_bits(high, 29, 3);
     if (opcode->dst_dwords && opcode->sdst_dwords) { /* VOP3B */
-        out->sdst = (uint16_t)sim_bits(low, 8, 7);
+        out->sdst = (uint16_t)sim_bits(out->words[0], 8, 7);
     } else {
         out->abs = (uint8_t)sim_bits(low, 8, 3);
         out->op_sel = (uint8_t)sim_bits(low, 11, 4);
+    }
+    if (opcode->flags & SIM_OP_TRUTH_TABLE) {
+        out->truth_table = (uint8_t)(out->neg | out->abs << 3 | out->omod << 6);
+        out->neg = out->abs = out->omod = 0;
     }
     if (!opcode->dst_dwords && opcode->sdst_dwords)
         out->sdst = (uint16_t)sim_bits(low, 0, 8);

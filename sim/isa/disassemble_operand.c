@@ -6,6 +6,10 @@ static const uint16_t half_bits[9] = {0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0x
 static const uint32_t float_bits[9] = {0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000,
                                        0xC0000000, 0x40800000, 0xC0800000, 0x3E22F983};
 
+/* High halves; the low ones are 0 but for 1/(2 pi). */
+static const uint32_t double_bits[8] = {0x3FE00000, 0xBFE00000, 0x3FF00000, 0xBFF00000,
+                                        0x40000000, 0xC0000000, 0x40100000, 0xC0100000};
+
 static void registers(struct sim_text *text, const char *file, unsigned first, unsigned dwords)
 {
     if (dwords == 1)
@@ -53,7 +57,7 @@ static void float_constant(struct sim_text *text, unsigned index, unsigned kind)
 static int is_inline(uint32_t value, unsigned kind)
 {
     int32_t number = (int32_t)value;
-    if (kind == SIM_AS_F16 || kind == SIM_AS_I16)
+    if (kind == SIM_AS_F16)
         number = (int16_t)value;
     if (kind == SIM_AS_B64 && value > 64)
         return 0;
@@ -61,7 +65,7 @@ static int is_inline(uint32_t value, unsigned kind)
         return 1;
     for (unsigned i = 0; i < 9; i++)
         if ((kind == SIM_AS_B32 && value == float_bits[i]) ||
-            ((kind == SIM_AS_F16 || kind == SIM_AS_PK16) && value == half_bits[i]))
+            (kind == SIM_AS_F16 && (value & 0xFFFF) == half_bits[i]) || (kind == SIM_AS_PK16 && value == half_bits[i]))
             return 1;
     return 0;
 }
@@ -84,12 +88,19 @@ void sim_text_constant(struct sim_text *text, uint32_t value)
 
 static void literal(struct sim_text *text, uint32_t value, unsigned kind)
 {
-    if (kind == SIM_AS_F16 || kind == SIM_AS_I16)
-        value &= 0xFFFF;
-    if (kind == SIM_AS_F64 ? value == 0 : is_inline(value, kind))
+    int is_half = kind == SIM_AS_F16 || kind == SIM_AS_I16;
+    if (kind == SIM_AS_F64) { /* the high half: a double that has a code is not told from it */
+        for (unsigned i = 0; i < 8; i++) {
+            if (value == double_bits[i]) {
+                sim_text_add(text, "%s", floats[i]);
+                return;
+            }
+        }
+        sim_text_add(text, value == 0 ? "%u" : "0x%x", (unsigned)value);
+    } else if (is_inline(value, kind))
         sim_text_add(text, "lit(0x%x)", (unsigned)value);
     else
-        sim_text_add(text, "0x%x", (unsigned)value);
+        sim_text_add(text, "0x%x", (unsigned)(is_half ? value & 0xFFFF : value));
 }
 
 void sim_text_operand(struct sim_text *text, const struct sim_instruction *instruction, unsigned code, unsigned dwords,

@@ -83,9 +83,30 @@ static void wait_counters(struct sim_text *text, unsigned value)
         sim_text_add(text, " lgkmcnt(%u)", scalar);
 }
 
+/* simm16 of s_sendmsg: message 3:0, operation 6:4, stream 9:8; the others mean nothing. */
 static void message(struct sim_text *text, unsigned value)
 {
-    sim_text_add(text, " %u", value);
+    enum { GS = 2, GS_DONE = 3, SYSTEM = 15 };
+    static const char *const names[16] = {NULL,           "INTERRUPT",       "GS",
+                                          "GS_DONE",      "SAVEWAVE",        "STALL_WAVE_GEN",
+                                          "HALT_WAVES",   "ORDERED_PS_DONE", "EARLY_PRIM_DEALLOC",
+                                          "GS_ALLOC_REQ", "GET_DOORBELL",    [SYSTEM] = "SYSMSG"};
+    static const char *const shader_operations[8] = {"GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"};
+    static const char *const system_operations[8] = {
+        [1] = "SYSMSG_OP_ECC_ERR_INTERRUPT", [2] = "SYSMSG_OP_REG_RD", [4] = "SYSMSG_OP_TTRACE_PC"};
+    unsigned id = value & 15, operation = value >> 4 & 7, stream = value >> 8 & 3;
+    int is_shader = id == GS || id == GS_DONE;
+    const char *name = is_shader ? shader_operations[operation] : id == SYSTEM ? system_operations[operation] : NULL;
+    if (names[id] && !is_shader && id != SYSTEM && operation == 0 && stream == 0)
+        sim_text_add(text, " sendmsg(MSG_%s)", names[id]);
+    else if (is_shader && name && operation != 0)
+        sim_text_add(text, " sendmsg(MSG_%s, %s, %u)", names[id], name, stream);
+    else if (name && id != GS && stream == 0)
+        sim_text_add(text, " sendmsg(MSG_%s, %s)", names[id], name);
+    else if (value & ~0x37Fu)
+        sim_text_add(text, " %u", value);
+    else
+        sim_text_add(text, " sendmsg(%u, %u, %u)", id, operation, stream);
 }
 
 static void index_mode(struct sim_text *text, unsigned mode)
@@ -118,7 +139,10 @@ static void sopp(struct sim_text *text, const struct sim_instruction *instructio
         index_mode(text, value);
     } else if (instruction->opcode->words[0].zero & 0xFFFF) {
         return; /* has no constant */
-    } else if (!(is_named(instruction, "s_endpgm") && value == 0)) {
+    } else if (is_named(instruction, "s_endpgm")) {
+        if (value)
+            sim_text_add(text, " %u", value);
+    } else {
         sim_text_add(text, strstr(instruction->opcode->name, "branch") || value <= 64 ? " %u" : " 0x%x", value);
     }
 }

@@ -3,19 +3,30 @@
 
 #include <string.h>
 
+/* v_fma_mix_*: neg_hi is abs, and op_sel_hi says which sources are 16-bit. */
+static int is_mix(const struct sim_opcode *opcode)
+{
+    return strncmp(opcode->name, "v_fma_mix", 9) == 0;
+}
+
 static void source(struct sim_text *text, const struct sim_instruction *instruction, unsigned i)
 {
     const struct sim_opcode *opcode = instruction->opcode;
     unsigned code = instruction->src[i];
-    int packed = opcode->format == SIM_VOP3P;
-    unsigned neg = packed ? 0 : instruction->neg >> i & 1, abs = instruction->abs >> i & 1;
+    int is_packed = opcode->format == SIM_VOP3P, mixes = is_mix(opcode);
+    unsigned neg = is_packed && !mixes ? 0 : instruction->neg >> i & 1;
+    unsigned abs = (mixes ? instruction->neg_hi : instruction->abs) >> i & 1;
     unsigned sext = instruction->sdwa_sext >> i & 1;
     /* -1 is a constant of its own; "neg(1)" is 1 with the modifier. */
     int is_constant = (code >= SIM_INT_0 && code <= 208) || (code >= SIM_FLOAT_0_5 && code <= SIM_FLOAT_1_OVER_2PI);
     int spelled = neg && !abs && is_constant;
+    if (code == SIM_LITERAL && opcode->src_kind[i] == 0) { /* can be nothing else */
+        sim_text_add(text, "0x%x", (unsigned)instruction->literal);
+        return;
+    }
     sim_text_add(text, "%s%s%s", sext ? "sext(" : "", spelled ? "neg(" : neg ? "-" : "", abs ? "|" : "");
-    sim_text_operand(text, instruction, code, opcode->src_dwords[i],
-                     opcode->src_kind[i] ? opcode->src_kind[i] : SIM_AS_B32);
+    sim_text_operand(text, instruction, code, sim_source_dwords(instruction, i),
+                     opcode->src_kind[i] ? opcode->src_kind[i] : opcode->src_kind[0]);
     sim_text_add(text, "%s%s%s", abs ? "|" : "", spelled ? ")" : "", sext ? ")" : "");
 }
 
@@ -32,8 +43,9 @@ static void sdwa(struct sim_text *text, const struct sim_instruction *instructio
     const struct sim_opcode *opcode = instruction->opcode;
     if (opcode->format != SIM_VOPC) {
         sim_text_add(text, "%s%s", instruction->clamp ? " clamp" : "", output_modifier(instruction));
-        sim_text_add(text, " dst_sel:%s dst_unused:UNUSED_%s", selects[instruction->sdwa_dst],
-                     unused[instruction->sdwa_dst_unused]);
+        if (!(opcode->flags & SIM_OP_WHOLE_DST))
+            sim_text_add(text, " dst_sel:%s dst_unused:UNUSED_%s", selects[instruction->sdwa_dst],
+                         unused[instruction->sdwa_dst_unused]);
     }
     sim_text_add(text, " src0_sel:%s", selects[instruction->sdwa_src[0]]);
     if (opcode->src_dwords[1])
@@ -95,26 +107,50 @@ static void packed(struct sim_text *text, const struct sim_instruction *instruct
 {
     const struct sim_opcode *opcode = instruction->opcode;
     unsigned count = source_count(opcode), all = (1u << count) - 1;
-    unsigned is_mix = strncmp(opcode->name, "v_fma_mix", 9) == 0;
+    int mixes = is_mix(opcode), has_halves = (opcode->words[1].ignored >> 27 & 3) == 0;
     if (strncmp(opcode->name, "v_accvgpr", 9) == 0)
         return;
     if (instruction->op_sel & all)
         sim_text_bits(text, "op_sel", instruction->op_sel, count);
-    if ((instruction->op_sel_hi & all) != (is_mix ? 0 : all))
+    if (has_halves && (instruction->op_sel_hi & all) != (mixes ? 0 : all))
         sim_text_bits(text, "op_sel_hi", instruction->op_sel_hi, count);
-    if (!is_mix && instruction->neg & all)
+    if (!mixes && instruction->neg & all)
         sim_text_bits(text, "neg_lo", instruction->neg, count);
-    if (!is_mix && instruction->neg_hi & all)
+    if (!mixes && instruction->neg_hi & all)
         sim_text_bits(text, "neg_hi", instruction->neg_hi, count);
     if (instruction->clamp)
         sim_text_add(text, " clamp");
+}
+
+/* v_permlane16_swap_b32, v_permlane32_swap_b32: op_sel is fi and bound_ctrl. */
+static int is_swap(const struct sim_opcode *opcode)
+{
+    return strncmp(opcode->name, "v_permlane", 10) == 0 && strstr(opcode->name, "_swap_");
+}
+
+/* Two sources, but four bits of op_sel: the upper two are the byte of the destination. */
+static int selects_byte(const struct sim_opcode *opcode)
+{
+    static const char *const names[] = {"v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_cvt_scalef32_pk_fp4_f16",
+                                        "v_cvt_scalef32_pk_fp4_bf16"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(opcode->name, names[i]) == 0)
+            return 1;
+    return 0;
 }
 
 static void vop3(struct sim_text *text, const struct sim_instruction *instruction)
 {
     const struct sim_opcode *opcode = instruction->opcode;
     unsigned count = source_count(opcode);
-    if (instruction->op_sel) {
+    if (instruction->truth_table)
+        sim_text_add(text, instruction->truth_table <= 10 ? " bitop3:%u" : " bitop3:0x%x", instruction->truth_table);
+    if (is_swap(opcode)) {
+        sim_text_add(text, "%s%s", instruction->op_sel & 2 ? " bound_ctrl:1" : "",
+                     instruction->op_sel & 1 ? " fi:1" : "");
+    } else if (instruction->op_sel && selects_byte(opcode)) {
+        sim_text_bits(text, "op_sel", instruction->op_sel, 4);
+    } else if (instruction->op_sel) {
         unsigned bits = (instruction->op_sel & ((1u << count) - 1)) | (instruction->op_sel >> 3 & 1u) << count;
         sim_text_bits(text, "op_sel", bits, count + 1);
     }

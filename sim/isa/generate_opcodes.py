@@ -73,6 +73,10 @@ def candidates(fmt, segment):
         raise ValueError(fmt)
 
 
+# VOP3 opcodes whose third source is a lane mask. llvm-mc also prints VGPRs there, where the manuals have only SGPRs.
+MASK_SOURCE = ("v_cndmask_b32", "v_addc_co_u32", "v_subb_co_u32", "v_subbrev_co_u32")
+
+
 # Numbers that are the prefix of another format.
 def is_prefix(fmt, op):
     return op >= {"VOP2": 62, "VOP3": 0x380, "SOP2": 0x60, "SOPK": 0x1D}.get(fmt, 1 << 16)
@@ -164,6 +168,8 @@ def describe(fmt, op, segment, values, text):
             flags.add("SIM_OP_SPARSE")
     if fmt in ("FLAT", "MUBUF") and "_atomic_" in name:
         flags.add("SIM_OP_ATOMIC")
+    if name.startswith("v_bitop3_"):
+        flags.add("SIM_OP_TRUTH_TABLE")
     if fmt == "DS" and "offset1:" in text:
         flags.add("SIM_OP_TWO_OFFSETS")
     if kinds.get("dst") == "a":
@@ -320,6 +326,8 @@ def probe_second_words(prober, row, words, again):
 
         def then(answer, key=key, form=form, skip=skip):
             if answer is not None:
+                if key == "sdwa" and fmt != "VOPC" and "dst_sel:" not in answer:
+                    row["flags"] += ("SIM_OP_WHOLE_DST",)
                 again.append(lambda: probe_bits(prober, row, form, answer, key, (32, 64), skip << 32))
         if "SIM_OP_LITERAL_K" not in row["flags"] and row["src"][0]:
             prober.ask(form, then)
@@ -370,6 +378,12 @@ def line(row, chips):
         masks["word"]["ignored"] &= ~(0x7F << 57)  # the offset register, if there is one
     if row["format"] == "DS":
         masks["word"]["ignored"] &= ~0xFFFF  # ds_swizzle_b32: text of one kind of swizzle says little of its offset
+    if row["format"] == "FLAT" and (row["dst"] or row["src"][1]):
+        masks["word"]["zero"] &= ~(1 << 55)  # llvm-mc lacks returning f32 and f16 atomics of accumulation registers
+    if "SIM_OP_LITERAL_K" in row["flags"] and row["name"].endswith("_f16"):
+        row["types"][0] = "F16"  # no literal was tried, as it would be the constant
+    if row["format"] == "VOP3" and row["name"] in MASK_SOURCE:
+        row["kinds"][2].discard("VECTOR")
     kinds = []
     for kind, value_type in zip(row["kinds"], row["types"]):
         names = ["SIM_SOURCE_" + k for k in ("VECTOR", "SCALAR", "CONST") if k in kind]

@@ -99,7 +99,9 @@ enum sim_opcode_flags {
     SIM_OP_SUFFIX = 1024,     /* text has _e32 or _e64: there is another encoding of it */
     SIM_OP_HAS_SDWA = 2048,
     SIM_OP_HAS_DPP = 4096,
-    SIM_OP_GDS_ONLY = 8192, /* gds must be set: ds_gws_* */
+    SIM_OP_GDS_ONLY = 8192,     /* gds must be set: ds_gws_* */
+    SIM_OP_WHOLE_DST = 16384,   /* SDWA writes the whole register, dst_sel is DWORD: conversions from 8-bit floats */
+    SIM_OP_TRUTH_TABLE = 32768, /* v_bitop3_*: the bits of abs, neg and omod are its table */
 };
 /* What a source operand may be. */
 enum sim_source_kind { SIM_SOURCE_VECTOR = 1, SIM_SOURCE_SCALAR = 2, SIM_SOURCE_CONST = 4 };
@@ -143,6 +145,7 @@ struct sim_instruction {
     uint8_t op_sel;           /* bit i: high half of source i, bit 3: of the destination */
     uint8_t op_sel_hi;        /* VOP3P */
     uint8_t clamp, omod;      /* omod: 0, 1 (*2), 2 (*4), 3 (/2) */
+    uint8_t truth_table;      /* v_bitop3_*: bit 4a + 2b + c is the result for bits a, b, c of the sources */
     uint8_t cbsz, abid, blgp; /* MAI */
     uint8_t is_sdwa, is_dpp;
     uint8_t sdwa_dst, sdwa_dst_unused, sdwa_src[2], sdwa_sext; /* dst_unused: 0 pad, 1 sext, 2 preserve */
@@ -161,6 +164,9 @@ struct sim_instruction {
 /* Decode the instruction at words[0..count). Returns its length in bytes; 0: no instruction of the chip has this encoding,
  * or `count` words do not hold all of it. */
 size_t sim_decode(struct sim_instruction *out, enum sim_chip chip, const uint32_t *words, size_t count);
+
+/* Width of source i in dwords: what the opcode says, but for matrices in formats that cbsz and blgp choose (f8f6f4). */
+unsigned sim_source_dwords(const struct sim_instruction *instruction, unsigned i);
 
 /* Text as llvm-mc-22 prints it: mnemonic, one space, operands separated by ", "; targets of branches are offsets in words
  * from the next instruction. Truncated to `bytes`, terminated; returns the length that it has in full. */

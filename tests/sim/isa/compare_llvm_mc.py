@@ -93,6 +93,10 @@ def encodings_of(chip, opcodes, generator, random_count):
             for code in (249, 250):
                 form = opcodes.with_field(words, fmt, "src0", code)[0]
                 yield from second_words(form, code, is_first, generator)
+            if row["src"][1]:
+                for code in (12, 106, 125, 126, 128, 139, 193, 240, 242, 248, 251, 255):
+                    form = opcodes.with_field(opcodes.with_field(words, fmt, "src0", 249), fmt, "src1", code)[0]
+                    yield (form, 0x86060608, 0, 0)
     for _ in range(random_count):
         yield tuple(generator.getrandbits(32) for _ in range(4))
 
@@ -152,12 +156,42 @@ def printed(printer, chip, encodings):
     return answers
 
 
-# What llvm-mc accepts and we do not, with the reason.
-def excuse(words, theirs):
-    if re.search(r"\bnull\b|src_flat_scratch_base", theirs):
-        return "operand codes 125, 230, 231 are of later chips"
-    if re.search(r"\bsrc_(?:shared|private|pops|vccz|execz|scc)", theirs):
-        return "read-only scalar values where only registers can be"
+# Exceptions: where we differ from llvm-mc, and why. Anything else that differs is an error.
+REJECTED = (
+    (r"\bnull\b|src_flat_scratch_base", "operand codes 125, 230, 231 are of later chips"),
+    (r"\bsrc_(?:shared|private|pops|vccz|execz|scc)", "read-only scalar values where only registers can be"),
+    (r"\bs\[\d+:103\]", "SGPRs end at s101: 102 and 103 are FLAT_SCRATCH"),
+    (r"\b[va]\[\d+:(?:25[6-9]|2[6-9]\d)\]", "VGPRs end at 255"),
+    (r"\b[va]\[\d*[13579]:", "VGPRs of 64 bits and more begin at an even one (gfx90a and later)"),
+    (r"^v_(?:cndmask_b32|addc_co_u32|subb_co_u32|subbrev_co_u32)_e64 .*, v\[\d+:\d+\](?: clamp)?$", "a lane mask in VGPRs"),
+    (r"^global_load_lds_.*, exec\b", "EXEC as an address, which llvm-mc has in no other global instruction"),
+)
+ACCEPTED = (
+    (
+        r"^(?:global|flat)_atomic_(?:pk_add|add|min|max)_f(?:16|32|64) a.* sc0",
+        "llvm-mc lacks some returning float atomics of accumulation registers; the manuals have no such rule",
+    ),
+)
+
+
+def excuse(words, ours, theirs):
+    """Why one side may reject what the other prints (the text of the side that rejects is empty), or print another text."""
+    if ours and theirs:
+        # Of the FLAT segment's 13 bits of offset the hardware ignores the highest; llvm-mc prints it.
+        offset = re.search(r" offset:(\d+)", theirs)
+        if theirs.startswith("flat_") and offset and int(offset[1]) >= 4096:
+            low = int(offset[1]) - 4096
+            if ours == theirs.replace(offset[0], " offset:%d" % low if low else ""):
+                return "bit 12 of FLAT's offset is ignored"
+        # llvm-mc 22 takes the constant of v_fmaak_f32 and its like for an operand code, if it is one of an inline constant.
+        constant = "0x%x" % words[1]
+        if re.match(r"v_(?:fma|mad)[am]k_", ours) and 128 <= words[1] <= 248 and constant in ours:
+            if re.fullmatch(re.escape(ours).replace(constant, r"(?:0x[0-9a-f]+|-?[0-9.]+)"), theirs):
+                return "llvm-mc takes the constant of fmaak, fmamk, madak, madmk for an operand code"
+        return None
+    for pattern, reason in ACCEPTED if ours else REJECTED:
+        if re.search(pattern, ours or theirs):
+            return reason
     return None
 
 
@@ -169,12 +203,14 @@ def report(chip, encodings, ours, theirs, show):
             counts["both reject"] += 1
         elif answer is not None and length and answer[1] and answer[0] == text:
             counts["agree"] += 1
-        elif length == 0 and excuse(words, answer[0]):
-            counts["we reject: " + excuse(words, answer[0])] += 1
         else:
             kind = "we accept" if answer is None else "we reject" if not length else "length" if not answer[1] else "text"
-            counts["WRONG: " + kind] += 1
-            kinds[kind].append((words, text, answer[0] if answer else "-"))
+            reason = None if kind == "length" else excuse(words, text, answer[0] if answer else "")
+            if reason:
+                counts["%s: %s" % (kind, reason)] += 1
+            else:
+                counts["WRONG: " + kind] += 1
+                kinds[kind].append((words, text, answer[0] if answer else "-"))
     print("%s: %d encodings: %s" % (chip, len(encodings), ", ".join("%s %d" % item for item in sorted(counts.items()))))
     for kind, entries in kinds.items():
         seen = collections.Counter()
