@@ -9,8 +9,7 @@
 #include "backend.h"
 #include "cuda_api.h"
 #include "cuda_modules.h"
-
-#define STAGING_BYTES ((size_t)4 << 20)
+#include "peek.h"
 
 struct cuda_backend {
     struct kt_backend base;
@@ -187,39 +186,19 @@ static int cuda_to_device(struct kt_backend *backend, uint64_t address, const vo
     return leave(cuda, cuda->api->copy_to_device(address, data, bytes), "writing to the device");
 }
 
-static kt_cu_result peek_rows(struct cuda_backend *cuda, unsigned char *data, uint64_t address, size_t row_bytes,
-                              size_t pitch_bytes, uint64_t rows)
+static int stage_rows(void *context, uint64_t address, size_t row_bytes, size_t pitch_bytes, uint64_t rows)
 {
-    if (row_bytes > STAGING_BYTES) { /* long rows: piece by piece */
-        for (uint64_t row = 0; row < rows; row++)
-            for (size_t done = 0; done < row_bytes; done += STAGING_BYTES) {
-                const size_t part = row_bytes - done < STAGING_BYTES ? row_bytes - done : STAGING_BYTES;
-                const kt_cu_result result =
-                    peek_rows(cuda, data + row * row_bytes + done, address + row * pitch_bytes + done, part, part, 1);
-                if (result != KT_CU_SUCCESS)
-                    return result;
-            }
-        return KT_CU_SUCCESS;
-    }
-    const uint64_t chunk = STAGING_BYTES / row_bytes;
-    for (uint64_t row = 0; row < rows; row += chunk) {
-        const uint64_t count = rows - row < chunk ? rows - row : chunk;
-        const struct kt_cu_memcpy2d copy = {.source_memory_type = KT_CU_MEMORYTYPE_DEVICE,
-                                            .source_device = address + row * pitch_bytes,
-                                            .source_pitch_bytes = pitch_bytes,
-                                            .destination_memory_type = KT_CU_MEMORYTYPE_HOST,
-                                            .destination_host = cuda->staging,
-                                            .destination_pitch_bytes = row_bytes,
-                                            .width_bytes = row_bytes,
-                                            .height = count};
-        kt_cu_result result = cuda->api->copy_2d_async(&copy, cuda->peek_stream);
-        if (result == KT_CU_SUCCESS)
-            result = cuda->api->stream_synchronize(cuda->peek_stream);
-        if (result != KT_CU_SUCCESS)
-            return result;
-        memcpy(data + row * row_bytes, cuda->staging, count * row_bytes);
-    }
-    return KT_CU_SUCCESS;
+    struct cuda_backend *cuda = context;
+    const struct kt_cu_memcpy2d copy = {.source_memory_type = KT_CU_MEMORYTYPE_DEVICE,
+                                        .source_device = address,
+                                        .source_pitch_bytes = pitch_bytes,
+                                        .destination_memory_type = KT_CU_MEMORYTYPE_HOST,
+                                        .destination_host = cuda->staging,
+                                        .destination_pitch_bytes = row_bytes,
+                                        .width_bytes = row_bytes,
+                                        .height = rows};
+    const kt_cu_result result = cuda->api->copy_2d_async(&copy, cuda->peek_stream);
+    return result == KT_CU_SUCCESS ? cuda->api->stream_synchronize(cuda->peek_stream) : result;
 }
 
 static int cuda_to_host(struct kt_backend *backend, void *data, uint64_t address, uint64_t row_bytes,
@@ -232,7 +211,8 @@ static int cuda_to_host(struct kt_backend *backend, void *data, uint64_t address
         return KTRACE_ERROR_DEVICE;
     kt_cu_result result;
     if (peek) {
-        result = peek_rows(cuda, data, address, row_bytes, pitch_bytes, rows);
+        const struct kt_peek by_row = {stage_rows, cuda, cuda->staging};
+        result = kt_peek_rows(&by_row, data, address, row_bytes, pitch_bytes, rows);
     } else {
         const struct kt_cu_memcpy2d copy = {.source_memory_type = KT_CU_MEMORYTYPE_DEVICE,
                                             .source_device = address,
@@ -401,7 +381,7 @@ static kt_cu_result prepare(struct cuda_backend *cuda)
 {
     kt_cu_result result = cuda->api->stream_create(&cuda->peek_stream, KT_CU_STREAM_NON_BLOCKING);
     if (result == KT_CU_SUCCESS)
-        result = cuda->api->host_allocate(&cuda->staging, STAGING_BYTES, 0);
+        result = cuda->api->host_allocate(&cuda->staging, KT_STAGING_BYTES, 0);
     if (result == KT_CU_SUCCESS)
         result = cuda->api->memory_allocate(&cuda->clock_result, 16);
     if (result != KT_CU_SUCCESS)

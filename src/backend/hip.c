@@ -7,8 +7,8 @@
 #include "backend.h"
 #include "hip_api.h"
 #include "hip_modules.h"
+#include "peek.h"
 
-#define STAGING_BYTES ((size_t)4 << 20)
 /* Of a code object, range_of answers for so much at once. */
 #define RANGE_BYTES ((uint64_t)64 << 10)
 /* s_memrealtime counts 100 MHz and advances by 4 (record.h has times in units of its 10 ns). */
@@ -159,33 +159,13 @@ static int hip_to_device(struct kt_backend *backend, uint64_t address, const voi
                  "writing to the device");
 }
 
-static kt_hip_result peek_rows(struct hip_backend *hip, unsigned char *data, uint64_t address, size_t row_bytes,
-                               size_t pitch_bytes, uint64_t rows)
+static int stage_rows(void *context, uint64_t address, size_t row_bytes, size_t pitch_bytes, uint64_t rows)
 {
-    if (row_bytes > STAGING_BYTES) { /* long rows: piece by piece */
-        for (uint64_t row = 0; row < rows; row++)
-            for (size_t done = 0; done < row_bytes; done += STAGING_BYTES) {
-                const size_t part = row_bytes - done < STAGING_BYTES ? row_bytes - done : STAGING_BYTES;
-                const kt_hip_result result =
-                    peek_rows(hip, data + row * row_bytes + done, address + row * pitch_bytes + done, part, part, 1);
-                if (result != KT_HIP_SUCCESS)
-                    return result;
-            }
-        return KT_HIP_SUCCESS;
-    }
-    const uint64_t chunk = STAGING_BYTES / row_bytes;
-    for (uint64_t row = 0; row < rows; row += chunk) {
-        const uint64_t count = rows - row < chunk ? rows - row : chunk;
-        kt_hip_result result =
-            hip->api->copy_2d_async(hip->staging, row_bytes, pointer(address + row * pitch_bytes), pitch_bytes,
-                                    row_bytes, count, KT_HIP_MEMCPY_DEVICE_TO_HOST, hip->peek_stream);
-        if (result == KT_HIP_SUCCESS)
-            result = hip->api->stream_synchronize(hip->peek_stream);
-        if (result != KT_HIP_SUCCESS)
-            return result;
-        memcpy(data + row * row_bytes, hip->staging, count * row_bytes);
-    }
-    return KT_HIP_SUCCESS;
+    struct hip_backend *hip = context;
+    const kt_hip_result result =
+        hip->api->copy_2d_async(hip->staging, row_bytes, pointer(address), pitch_bytes, row_bytes, rows,
+                                KT_HIP_MEMCPY_DEVICE_TO_HOST, hip->peek_stream);
+    return result == KT_HIP_SUCCESS ? hip->api->stream_synchronize(hip->peek_stream) : result;
 }
 
 static int hip_to_host(struct kt_backend *backend, void *data, uint64_t address, uint64_t row_bytes,
@@ -197,9 +177,10 @@ static int hip_to_host(struct kt_backend *backend, void *data, uint64_t address,
         return KTRACE_OK;
     if (enter(&previous, hip) < 0)
         return KTRACE_ERROR_DEVICE;
+    const struct kt_peek by_row = {stage_rows, hip, hip->staging};
     kt_hip_result result;
     if (peek)
-        result = peek_rows(hip, data, address, row_bytes, pitch_bytes, rows);
+        result = kt_peek_rows(&by_row, data, address, row_bytes, pitch_bytes, rows);
     else if (rows == 1 || row_bytes == pitch_bytes)
         result = hip->api->copy(data, pointer(address), row_bytes * rows, KT_HIP_MEMCPY_DEVICE_TO_HOST);
     else
@@ -349,7 +330,7 @@ int kt_backend_open_hip(struct kt_backend **out)
     if (result == KT_HIP_SUCCESS)
         result = api->stream_create(&hip->peek_stream, KT_HIP_STREAM_NON_BLOCKING);
     if (result == KT_HIP_SUCCESS)
-        result = api->host_allocate(&hip->staging, STAGING_BYTES, 0);
+        result = api->host_allocate(&hip->staging, KT_STAGING_BYTES, 0);
     if (result != KT_HIP_SUCCESS) {
         status = kt_hip_fail(api, result, "preparing the capture's stream");
         hip_close(&hip->base);

@@ -57,22 +57,6 @@ uint32_t fake_amdgcn_site(struct fake_amdgcn *module, enum ktrace_kind kind, enu
 
 /* ---- Waves ------------------------------------------------------------------------------------------------------- */
 
-static int claim(struct fake_amdgcn_wave *wave, uint32_t partition)
-{
-    struct ktrace_counters *counters = (struct ktrace_counters *)(uintptr_t)wave->control.counters;
-    for (uint32_t step = 0; step < wave->control.partitions; step++) {
-        const uint32_t next = (partition + step) & (wave->control.partitions - 1);
-        const uint64_t index = counters->partition[next].claims++;
-        if (index >= wave->control.regions_per_partition)
-            continue;
-        wave->region = (uint32_t)index * wave->control.partitions + next;
-        return 1;
-    }
-    counters->all.full = 1;
-    counters->all.dropped++;
-    return 0;
-}
-
 struct ktrace_wave_header *fake_amdgcn_header(const struct fake_amdgcn_wave *wave)
 {
     return (struct ktrace_wave_header *)(uintptr_t)wave->control.headers + wave->region;
@@ -90,7 +74,7 @@ void fake_amdgcn_begin(struct fake_amdgcn_wave *wave, const struct fake_amdgcn *
         ((struct ktrace_counters *)(uintptr_t)wave->control.counters)->partition[partition].filtered++;
         return;
     }
-    if (!claim(wave, partition))
+    if (!fake_claim(&wave->region, &wave->control, partition))
         return;
     wave->records = 1;
     wave->count_bytes = KTRACE_SLOT_BYTES;

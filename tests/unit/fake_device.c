@@ -229,15 +229,15 @@ uint16_t fake_site(struct fake_module *module, enum ktrace_kind kind, enum ktrac
 
 /* ---- Waves, as device/nvidia.h has them -------------------------------------------------------------------------- */
 
-static int claim(struct fake_wave *wave, uint32_t partition)
+int fake_claim(uint32_t *region, const struct ktrace_control *control, uint32_t partition)
 {
-    struct ktrace_counters *counters = (struct ktrace_counters *)(uintptr_t)wave->control.counters;
-    for (uint32_t step = 0; step < wave->control.partitions; step++) {
-        const uint32_t next = (partition + step) & (wave->control.partitions - 1);
+    struct ktrace_counters *counters = (struct ktrace_counters *)(uintptr_t)control->counters;
+    for (uint32_t step = 0; step < control->partitions; step++) {
+        const uint32_t next = (partition + step) & (control->partitions - 1);
         const uint64_t index = counters->partition[next].claims++;
-        if (index >= wave->control.regions_per_partition)
+        if (index >= control->regions_per_partition)
             continue;
-        wave->region = (uint32_t)index * wave->control.partitions + next;
+        *region = (uint32_t)index * control->partitions + next;
         return 1;
     }
     counters->all.full = 1;
@@ -261,7 +261,7 @@ void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_
         ((struct ktrace_counters *)(uintptr_t)wave->control.counters)->partition[partition].filtered++;
         return;
     }
-    if (!claim(wave, partition))
+    if (!fake_claim(&wave->region, &wave->control, partition))
         return;
     wave->records = 1;
     for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)

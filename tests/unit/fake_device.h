@@ -46,6 +46,8 @@ struct fake_wave {
     int records;
     uint32_t count_bytes[KTRACE_MAX_LANES];
 };
+/* Takes a region as a wave of either architecture does, its own partition first; 0 when all are full. */
+int fake_claim(uint32_t *region, const struct ktrace_control *control, uint32_t partition);
 /* A wave of 32 lanes of a grid of `grid` workgroups of one wave starts at `clock`. */
 void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_t kernel, uint32_t workgroup,
                      uint32_t grid, uint64_t grid_id, uint64_t clock);

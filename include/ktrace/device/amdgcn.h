@@ -7,7 +7,7 @@
  * what makes a function a kernel. Functions that record must be inlined, also at -O0, and the assembler refuses those
  * that were not.
  *
- * This file: what differs between the languages, the macros, registration.
+ * This file: what differs between the languages, what each annotation is, registration; macros.h: their names and arguments.
  */
 #ifndef KTRACE_DEVICE_AMDGCN_H
 #define KTRACE_DEVICE_AMDGCN_H
@@ -83,6 +83,8 @@ _Static_assert(0,
 #define KTRACE_DEVICE_INLINE static inline __attribute__((always_inline))
 #endif
 
+#include "macros.h"
+
 #include "amdgcn_wave.h"
 
 #include "amdgcn_payload.h"
@@ -134,16 +136,6 @@ constexpr bool is_same_text(const char *a, const char *b)
 #endif
 
 /* ---- The macros ------------------------------------------------------------------------------------------------------ */
-
-#define KTRACE_JOIN_(a, b) a##b
-#define KTRACE_JOIN(a, b) KTRACE_JOIN_(a, b)
-#define KTRACE_SELECT_(one, two, three, four, chosen, ...) chosen
-#define KTRACE_SELECT(plain, with_payload, ...) \
-    KTRACE_SELECT_(__VA_ARGS__, KTRACE_TOO_MANY, KTRACE_TOO_MANY, with_payload, plain, )(__VA_ARGS__)
-#define KTRACE_TOO_MANY(...) an_annotation_takes_a_name_and_one_payload_in_parentheses_if_it_has_commas()
-
-/* What KTRACE_KERNEL or KTRACE_PARAM declares; the name is what a compiler says when both are missing. */
-#define KTRACE_HANDLE ktrace_handle_that_KTRACE_KERNEL_or_KTRACE_PARAM_declares
 
 typedef ktrace_u32 ktrace_token; /* 2 * its start's slot index + 1; 0 is inactive */
 
@@ -221,7 +213,7 @@ struct ktrace_wave {
 #else
 #define KTRACE_LATEST(token) (token)
 #endif
-/* A start (`token` is nothing) or a next; `operands` are the asm's inputs. */
+/* A start or a next: `before` computes what is recorded, `operands` are the asm's inputs of it. */
 #define KTRACE_STARTED(code, kind, name, before, operands, value_type, slots) \
     __extension__({ \
         KTRACE_NAMED(name); \
@@ -359,8 +351,6 @@ struct choose<false> {
     KTRACE_SELECT(KTRACE_PUSH_1, KTRACE_PUSH_2, __VA_ARGS__)
 #define KTRACE_PARAM_ONLY ktrace_wave &KTRACE_HANDLE
 #define KTRACE_PARAM_ONLY_IF(is_traced) typename ::ktrace_detail::choose<(is_traced)>::wave &KTRACE_HANDLE
-#define KTRACE_PARAM_IF(is_traced) , KTRACE_PARAM_ONLY_IF(is_traced)
-#define KTRACE_ARG_ONLY KTRACE_HANDLE
 
 #else
 
@@ -386,20 +376,10 @@ KTRACE_DEVICE_INLINE void ktrace_leave_range(const struct ktrace_range *range)
         __attribute__((cleanup(ktrace_leave_range), unused)) = {0} KTRACE_QUIET_END; \
     KTRACE_SELECT(KTRACE_PUSH_1, KTRACE_PUSH_2, __VA_ARGS__)
 #define KTRACE_PARAM_ONLY const struct ktrace_wave KTRACE_HANDLE
-#define KTRACE_ARG_ONLY KTRACE_HANDLE
 
 #endif
 
-#define KTRACE_MARK(...) KTRACE_SELECT(KTRACE_MARK_1, KTRACE_MARK_2, __VA_ARGS__)
-#define KTRACE_RANGE_PUSH(...) KTRACE_SELECT(KTRACE_PUSH_1, KTRACE_PUSH_2, __VA_ARGS__)
 #define KTRACE_RANGE_POP() KTRACE_STATEMENT(KTRACE_IF_TRACED KTRACE_POP())
-#define KTRACE_RANGE_START(...) KTRACE_SELECT(KTRACE_START_1, KTRACE_START_2, __VA_ARGS__)
-#define KTRACE_RANGE_STOP(...) KTRACE_SELECT(KTRACE_STOP_1, KTRACE_STOP_2, __VA_ARGS__)
-#define KTRACE_RANGE_NEXT(token, ...) \
-    KTRACE_SELECT_(__VA_ARGS__, KTRACE_TOO_MANY, KTRACE_TOO_MANY, KTRACE_NEXT_2, KTRACE_NEXT_1, )(token, __VA_ARGS__)
-#define KTRACE_INACTIVE_TOKEN(name) ((void)sizeof(name ""), (ktrace_token)0)
-#define KTRACE_PARAM , KTRACE_PARAM_ONLY
-#define KTRACE_ARG , KTRACE_ARG_ONLY
 
 /* A vector register holds it between the two events; a value in scalar registers is moved there. */
 #if KTRACE_DEVICE_PASS

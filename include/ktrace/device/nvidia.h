@@ -8,7 +8,7 @@
  * device function that is itself not inlined may be annotated: its lanes meet at their own events.
  *
  * nvidia_payload.h: what an event can carry. nvidia_event.h: sites and events. nvidia_wave.h: the control block, a wave's
- * start and end. This file: handles, pins, the macros, registration.
+ * start and end. macros.h: their names and arguments. This file: handles, pins, what each annotation is, registration.
  */
 #ifndef KTRACE_DEVICE_NVIDIA_H
 #define KTRACE_DEVICE_NVIDIA_H
@@ -20,6 +20,7 @@
 #error "ktrace: NVIDIA devices before compute capability 7.5 are not supported"
 #endif
 
+#include "macros.h"
 #include "nvidia_wave.h"
 
 #if !defined(__CUDACC_RTC__) && !defined(KTRACE_NO_REGISTER)
@@ -168,17 +169,6 @@ KTRACE_DEVICE_INLINE void pin(double &value)
 
 /* ---- The macros ------------------------------------------------------------------------------------------------- */
 
-#define KTRACE_JOIN_(a, b) a##b
-#define KTRACE_JOIN(a, b) KTRACE_JOIN_(a, b)
-#define KTRACE_SELECT_(one, two, three, four, chosen, ...) chosen
-#define KTRACE_SELECT(plain, with_payload, ...) \
-    KTRACE_SELECT_(__VA_ARGS__, KTRACE_TOO_MANY, KTRACE_TOO_MANY, with_payload, plain, )(__VA_ARGS__)
-#define KTRACE_TOO_MANY(...) \
-    ::ktrace_detail::an_annotation_takes_a_name_and_one_payload_in_parentheses_if_it_has_commas()
-
-/* What KTRACE_KERNEL or KTRACE_PARAM declares; the name is what a compiler says when both are missing. */
-#define KTRACE_HANDLE ktrace_handle_that_KTRACE_KERNEL_or_KTRACE_PARAM_declares
-
 #define KTRACE_EVENT_1(kind, name) ::ktrace_detail::record(KTRACE_HANDLE, KTRACE_SITE_WITHOUT_PAYLOAD(kind, name))
 #define KTRACE_EVENT_2(kind, name, payload) \
     ::ktrace_detail::record_payload(KTRACE_HANDLE, KTRACE_SITE_OF(kind, name, KTRACE_TYPE_OF(payload)), payload)
@@ -215,20 +205,9 @@ KTRACE_DEVICE_INLINE void pin(double &value)
     typename ::ktrace_detail::choose<(traced)>::kernel KTRACE_HANDLE( \
         KTRACE_SITE_WITHOUT_PAYLOAD(KTRACE_KIND_KERNEL, name))
 #define KTRACE_RANGE(...) KTRACE_SELECT(KTRACE_RANGE_1, KTRACE_RANGE_2, __VA_ARGS__)
-#define KTRACE_MARK(...) KTRACE_SELECT(KTRACE_MARK_1, KTRACE_MARK_2, __VA_ARGS__)
-#define KTRACE_RANGE_PUSH(...) KTRACE_SELECT(KTRACE_PUSH_1, KTRACE_PUSH_2, __VA_ARGS__)
 #define KTRACE_RANGE_POP() ((void)::ktrace_detail::record(KTRACE_HANDLE, ::ktrace_detail::pop_site()))
-#define KTRACE_RANGE_START(...) KTRACE_SELECT(KTRACE_START_1, KTRACE_START_2, __VA_ARGS__)
-#define KTRACE_RANGE_STOP(...) KTRACE_SELECT(KTRACE_STOP_1, KTRACE_STOP_2, __VA_ARGS__)
-#define KTRACE_RANGE_NEXT(token, ...) \
-    KTRACE_SELECT_(__VA_ARGS__, KTRACE_TOO_MANY, KTRACE_TOO_MANY, KTRACE_NEXT_2, KTRACE_NEXT_1, )(token, __VA_ARGS__)
-#define KTRACE_INACTIVE_TOKEN(name) ((void)sizeof(name ""), (ktrace_token)0)
 #define KTRACE_PIN(x) ::ktrace_detail::pin(x)
-#define KTRACE_PARAM , KTRACE_PARAM_ONLY
-#define KTRACE_ARG , KTRACE_ARG_ONLY
 #define KTRACE_PARAM_ONLY ktrace_wave &KTRACE_HANDLE
-#define KTRACE_ARG_ONLY KTRACE_HANDLE
-#define KTRACE_PARAM_IF(traced) , KTRACE_PARAM_ONLY_IF(traced)
 #define KTRACE_PARAM_ONLY_IF(traced) typename ::ktrace_detail::choose<(traced)>::parameter &KTRACE_HANDLE
 
 /* ---- Registration ----------------------------------------------------------------------------------------------- */
