@@ -19,43 +19,55 @@ const char *kt_backend_runtime(uint32_t arch)
     return arch == KTRACE_ARCH_AMDGCN ? "HIP" : "CUDA";
 }
 
-static int open_named(struct kt_backend **out, const char *name, const char *who)
+static int name_one(struct kt_backend_candidates *out, const char *name, const char *who)
 {
-    for (int i = 0; i < BACKENDS; i++)
-        if (strcmp(name, backends[i].name) == 0)
-            return backends[i].open(out);
+    for (int i = 0; i < BACKENDS; i++) {
+        if (strcmp(name, backends[i].name) == 0) {
+            *out = (struct kt_backend_candidates){{backends[i].name}, 1};
+            return KTRACE_OK;
+        }
+    }
     return kt_fail(KTRACE_ERROR_ARGUMENT, "%s asks for the backend \"%s\": there are \"cuda\" and \"hip\"", who, name);
 }
 
-static int open_first(struct kt_backend **out)
-{
-    char reason[512];
-    if (backends[CUDA].open(out) == KTRACE_OK)
-        return KTRACE_OK;
-    snprintf(reason, sizeof reason, "%s", ktrace_last_error());
-    const int status = backends[HIP].open(out);
-    if (status < 0) {
-        char second[512];
-        snprintf(second, sizeof second, "%s", ktrace_last_error());
-        return kt_fail(status, "there is no device to capture: %s; %s", reason, second);
-    }
-    return KTRACE_OK;
-}
-
-int kt_backend_choose(struct kt_backend **out, const char *wanted)
+int kt_backend_candidates(struct kt_backend_candidates *out, const char *wanted)
 {
     const char *environment = getenv("KTRACE_BACKEND");
     if (wanted && *wanted)
-        return open_named(out, wanted, "ktrace_capture_options.backend");
+        return name_one(out, wanted, "ktrace_capture_options.backend");
     if (environment && *environment)
-        return open_named(out, environment, "KTRACE_BACKEND");
+        return name_one(out, environment, "KTRACE_BACKEND");
     uint32_t nvidia, amdgcn;
     kt_state_lock();
     kt_registry_count(&nvidia, &amdgcn);
     kt_state_unlock();
-    if (nvidia && !amdgcn)
-        return backends[CUDA].open(out);
-    if (amdgcn && !nvidia)
-        return backends[HIP].open(out);
-    return open_first(out);
+    *out = (struct kt_backend_candidates){{0}, 0};
+    if (nvidia || !amdgcn)
+        out->names[out->count++] = backends[CUDA].name;
+    if (amdgcn || !nvidia)
+        out->names[out->count++] = backends[HIP].name;
+    return KTRACE_OK;
+}
+
+int kt_backend_open(struct kt_backend **out, const char *name)
+{
+    return backends[strcmp(name, backends[HIP].name) == 0 ? HIP : CUDA].open(out);
+}
+
+int kt_backend_choose(struct kt_backend **out, const char *wanted)
+{
+    struct kt_backend_candidates candidates;
+    char reason[512], second[512];
+    int status = kt_backend_candidates(&candidates, wanted);
+    if (status < 0)
+        return status;
+    status = kt_backend_open(out, candidates.names[0]);
+    if (status == KTRACE_OK || candidates.count == 1)
+        return status;
+    snprintf(reason, sizeof reason, "%s", ktrace_last_error());
+    status = kt_backend_open(out, candidates.names[1]);
+    if (status == KTRACE_OK)
+        return status;
+    snprintf(second, sizeof second, "%s", ktrace_last_error());
+    return kt_fail(status, "there is no device to capture: %s; %s", reason, second);
 }

@@ -4,7 +4,17 @@
 
 #include "backend/backend.h"
 
-/* Opens the backend named `wanted`; NULL or "": as ktrace_capture_options says. */
+/* Which are opened, the first that has a device. */
+struct kt_backend_candidates {
+    const char *names[2]; /* "cuda", "hip" */
+    int count;
+};
+/* As ktrace_capture_options says of `wanted`. KTRACE_ERROR_ARGUMENT: no backend has that name. */
+int kt_backend_candidates(struct kt_backend_candidates *out, const char *wanted);
+int kt_backend_open(struct kt_backend **out, const char *name);
+
+/* Opens the backend named `wanted`; NULL or "": as ktrace_capture_options says. KTRACE_ERROR_NO_DEVICE: with the
+ * reasons of all candidates. */
 int kt_backend_choose(struct kt_backend **out, const char *wanted);
 
 /* "CUDA" or "HIP": whose modules `arch` has. */

@@ -51,8 +51,11 @@ static inline void hip_open(void)
 {
     const char *path = NULL;
     int devices = 0;
-    if (ktrace_hip_library(&path) < 0)
+    const int status = ktrace_hip_library(&path);
+    if (status == KTRACE_ERROR_NO_DEVICE)
         skip("%s", ktrace_last_error());
+    if (status < 0)
+        fail("%s", ktrace_last_error());
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL)
         skip("%s", dlerror());
@@ -65,25 +68,47 @@ static inline void hip_open(void)
     HIP(hipDeviceGetName, hip.device, sizeof hip.device, 0);
 }
 
-/* Load NAME-CHIP.co, or NAME_untraced-CHIP.co, from the folder of this program for the chip that is there, and make it known to
- * libktrace. */
-static inline void *hip_load(const char *name)
+enum { HIP_CHIPS = 2, HIP_PATH_BYTES = PATH_MAX + 128 };
+static const char *const hip_chips[HIP_CHIPS] = {"gfx942", "gfx950"};
+
+/* Where what is compiled for `chip` lies: NAME-CHIP.co, or NAME_untraced-CHIP.co, in the folder of this program. */
+static inline void hip_code_path(char path[HIP_PATH_BYTES], const char *name, const char *chip)
 {
-    static const char *const chips[] = {"gfx942", "gfx950"};
-    char path[PATH_MAX + 128] = "";
-    void *module = NULL;
-    int error = HIP_SUCCESS;
-    const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
     if (length <= 0)
         fail("this program cannot tell where it is");
     path[length] = '\0';
-    char *file = strrchr(path, '/') + 1;
-    for (size_t i = 0; i < sizeof chips / sizeof *chips && module == NULL; i++) {
-        snprintf(file, 128, "%s-%s.co", KTRACE_ENABLE ? name : untraced_name(name), chips[i]);
-        error = hip.hipModuleLoad(&module, path);
+    snprintf(strrchr(path, '/') + 1, 128, "%s-%s.co", KTRACE_ENABLE ? name : untraced_name(name), chip);
+}
+
+__attribute__((noreturn)) static inline void hip_load_failed(char paths[HIP_CHIPS][HIP_PATH_BYTES],
+                                                             const int errors[HIP_CHIPS])
+{
+    char reasons[HIP_CHIPS][128];
+    int missing = 0;
+    for (int i = 0; i < HIP_CHIPS; i++) {
+        const int there = access(paths[i], R_OK) == 0;
+        missing += !there;
+        snprintf(reasons[i], sizeof reasons[i], "%s", there ? hip.hipGetErrorString(errors[i]) : "cannot be read");
     }
-    if (error != HIP_SUCCESS)
-        fail("%s: neither it nor that of the other chip can be loaded: %s", path, hip.hipGetErrorString(error));
+    fail("no code object can be loaded on %s: %s: %s; %s: %s%s", hip.device, paths[0], reasons[0], paths[1], reasons[1],
+         missing ? "; install clang-22 and lld-22, then, in the source tree of ktrace: cmake --preset demo && cmake "
+                   "--build --preset demo"
+                 : "");
+}
+
+/* Load the code object for the chip that is there, and make it known to libktrace. */
+static inline void *hip_load(const char *name)
+{
+    char paths[HIP_CHIPS][HIP_PATH_BYTES];
+    int errors[HIP_CHIPS];
+    void *module = NULL;
+    for (int i = 0; i < HIP_CHIPS && module == NULL; i++) {
+        hip_code_path(paths[i], name, hip_chips[i]);
+        errors[i] = hip.hipModuleLoad(&module, paths[i]);
+    }
+    if (module == NULL)
+        hip_load_failed(paths, errors);
 #if KTRACE_ENABLE
     if (ktrace_attach_hip_module(module) < 0)
         fail("%s", ktrace_last_error());

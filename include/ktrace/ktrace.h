@@ -137,7 +137,8 @@ KTRACE_API int ktrace_detach_hip_module(void *module);
 /* Which HIP runtime the backend "hip" uses in this process: that of the environment's KTRACE_HIP_LIBRARY; else the libamdhip64 or
  * libktrace_sim.so that is loaded already; else ROCm's libamdhip64 if it finds a device; else the simulator. A program that
  * finds the hip... functions by dlopen and dlsym in `*path` launches kernels where captures look, with ROCm or without.
- * Chosen once. KTRACE_ERROR_NO_DEVICE: there is none that can be used. */
+ * Chosen once. KTRACE_ERROR_NO_DEVICE: there is none that can be used. KTRACE_ERROR_ARGUMENT: the simulator was told something
+ * impossible, such as another KTRACE_SIM_CHIP than gfx942 and gfx950. */
 KTRACE_API int ktrace_hip_library(const char **path);
 
 /* What device.h's static constructor hands over for each translation unit compiled by nvcc or hipcc. Not for direct use. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "../error.h"
+#include "step.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct kt_cuda_api table;
@@ -35,6 +36,7 @@ static int resolve(void *library)
 static void open_once(void)
 {
     open_status = KTRACE_ERROR_NO_DEVICE;
+    kt_step("libcuda.so.1", "loaded");
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         snprintf(open_reason, sizeof open_reason,
@@ -43,6 +45,7 @@ static void open_once(void)
     }
     if (resolve(library) < 0)
         return;
+    kt_step("libcuda.so.1", "started");
     const kt_cu_result result = table.init(0);
     if (result != KT_CU_SUCCESS) {
         const char *text = NULL;

@@ -1,6 +1,7 @@
 #include "hip_api.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -11,12 +12,13 @@
 #include <unistd.h>
 
 #include "../error.h"
+#include "step.h"
 
 #define SIMULATOR "libktrace_sim.so"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct kt_hip_api table;
-static char table_path[4096];
+static char table_path[PATH_MAX];
 static int open_status;
 static char open_reason[1024];
 static char passed_over[sizeof open_reason];
@@ -74,18 +76,22 @@ static int check_device(const struct kt_hip_api *api, void *library, const char 
     const char *(*simulator_error)(void);
     *(void **)(void *)&simulator_error = dlsym(library, "ktrace_simulator_error");
     int count = 0;
+    kt_step(name, "started");
     kt_hip_result result = api->init(0);
     if (result == KT_HIP_SUCCESS)
         result = api->device_count(&count);
     if (result == KT_HIP_SUCCESS && count > 0)
         return KTRACE_OK;
-    if (simulator_error && *simulator_error())
+    int status = KTRACE_ERROR_NO_DEVICE;
+    if (simulator_error && *simulator_error()) { /* it has a device always, but for what it was told */
         explain("%s could not start: %s", name, simulator_error());
-    else
+        status = KTRACE_ERROR_ARGUMENT;
+    } else {
         explain("%s finds no AMD device (%s): is the driver loaded, and may this user open /dev/kfd?", name,
                 result == KT_HIP_SUCCESS ? "it counts none" : api->error_text(result));
+    }
     kt_hip_forget(api, result);
-    return KTRACE_ERROR_NO_DEVICE;
+    return status;
 }
 
 /* Takes this library if it can be used; otherwise `open_reason` says why not. */
@@ -110,6 +116,7 @@ static int try_handle(void *library, const char *name)
 /* Libraries stay open, used or not: runtimes with threads of their own do not take well to being closed. */
 static int try_open(const char *name)
 {
+    kt_step(name, "loaded");
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         const char *reason = dlerror();
@@ -149,36 +156,35 @@ static int is_trusted(const char *path)
     return stat(path, &file) == 0 && (file.st_uid == 0 || file.st_uid == geteuid()) && !(file.st_mode & S_IWOTH);
 }
 
-/* Beside `file`, where installations and build folders have it. */
+/* Beside `file`, where installations and build folders have it. The first that is there decides: one that cannot start says why. */
 static int try_beside(const char *file)
 {
     /* The same folder; of an installed program, then of one in libexec/ktrace; of one in the build tree. */
     static const char *const places[] = {"", "../lib/", "../../lib/", "../", "../../"};
     const char *slash = strrchr(file, '/');
-    char path[4096];
-    if (slash == NULL)
-        return KTRACE_ERROR_NO_DEVICE;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        const int length = snprintf(path, sizeof path, "%.*s/%s%s", (int)(slash - file), file, places[i], SIMULATOR);
-        if (length < (int)sizeof path && is_trusted(path) && try_open(path) == KTRACE_OK)
-            return KTRACE_OK;
+    char place[PATH_MAX], path[PATH_MAX];
+    int status = KTRACE_ERROR_NO_DEVICE;
+    for (size_t i = 0; slash && i < sizeof places / sizeof places[0] && status == KTRACE_ERROR_NO_DEVICE; i++) {
+        const int length = snprintf(place, sizeof place, "%.*s/%s%s", (int)(slash - file), file, places[i], SIMULATOR);
+        if (length < (int)sizeof place && realpath(place, path) && is_trusted(path))
+            status = try_open(path);
     }
-    return KTRACE_ERROR_NO_DEVICE;
+    return status;
 }
 
 static int try_simulator(void)
 {
     Dl_info here;
-    char executable[4096];
+    char executable[PATH_MAX];
+    int status = KTRACE_ERROR_NO_DEVICE;
+    if (dladdr((const void *)&table, &here) && here.dli_fname)
+        status = try_beside(here.dli_fname);
     const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-    if (dladdr((const void *)&table, &here) && here.dli_fname && try_beside(here.dli_fname) == KTRACE_OK)
-        return KTRACE_OK;
-    if (length > 0) {
+    if (status == KTRACE_ERROR_NO_DEVICE && length > 0) {
         executable[length] = 0;
-        if (try_beside(executable) == KTRACE_OK)
-            return KTRACE_OK;
+        status = try_beside(executable);
     }
-    return try_open(SIMULATOR);
+    return status == KTRACE_ERROR_NO_DEVICE ? try_open(SIMULATOR) : status;
 }
 
 static void open_once(void)
@@ -202,7 +208,7 @@ static void open_once(void)
         return;
     memcpy(passed_over, open_reason, sizeof passed_over);
     open_status = try_simulator();
-    if (open_status < 0)
+    if (open_status == KTRACE_ERROR_NO_DEVICE)
         explain("no AMD device (%s) and no simulator (%s): install ROCm, or set KTRACE_HIP_LIBRARY to the path "
                 "of " SIMULATOR,
                 passed_over, open_reason);

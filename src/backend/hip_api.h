@@ -82,7 +82,8 @@ struct kt_hip_api {
 #undef KT_HIP_MEMBER
 #undef KT_HIP_TEXT_MEMBER
 
-/* Chosen, opened and initialized once for the process; never closed. KTRACE_ERROR_NO_DEVICE with the reason. */
+/* Chosen, opened and initialized once for the process; never closed. KTRACE_ERROR_NO_DEVICE with the reason;
+ * KTRACE_ERROR_ARGUMENT where that is the simulator's, which does not understand its environment. */
 int kt_hip_api_open(const struct kt_hip_api **out);
 /* After that: why ROCm's library was not taken but the simulator; "" if it was, or nothing had to be chosen. */
 const char *kt_hip_api_passed_over(void);
