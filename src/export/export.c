@@ -16,7 +16,6 @@
 const struct kt_exporter *const kt_exporters[] = {&kt_exporter_perfetto, NULL};
 
 enum {
-    NAME_MAX_BYTES = 200,     /* of a trace's name within a file name; file systems take 255 */
     NUMBERED_FILES = 1000000, /* how many files of one name are tried */
     TEMPORARY_FILES = 1000,
     SYMBOLIC_LINKS = 40 /* as many as Linux follows */
@@ -260,7 +259,7 @@ int ktrace_trace_export(const struct ktrace_trace *trace, const char *exporter, 
     int status = kt_file_sink_replace(&file, path);
     if (status)
         return status;
-    return kt_file_sink_close(&file, found->write(&file.sink, trace));
+    return kt_file_sink_close(&file, found->write(&file.sink, trace, KT_EVERY_LAUNCH));
 }
 
 int ktrace_trace_export_memory(void **data, size_t *bytes, const struct ktrace_trace *trace, const char *exporter)
@@ -273,7 +272,7 @@ int ktrace_trace_export_memory(void **data, size_t *bytes, const struct ktrace_t
 
     struct kt_memory_sink memory;
     kt_memory_sink_init(&memory);
-    int status = found->write(&memory.sink, trace);
+    int status = found->write(&memory.sink, trace, KT_EVERY_LAUNCH);
     if (status) {
         kt_pb_destroy(&memory.buffer);
         return status;
@@ -283,11 +282,10 @@ int ktrace_trace_export_memory(void **data, size_t *bytes, const struct ktrace_t
     return KTRACE_OK;
 }
 
-/* A trace's name as a part of a file name that no shell, no file system and no directory walk takes amiss. */
-static void safe_name(char safe[NAME_MAX_BYTES + 1], const char *name)
+void kt_safe_name(char safe[KT_SAFE_NAME_BYTES + 1], const char *name)
 {
     size_t bytes = 0;
-    for (; name && name[bytes] && bytes < NAME_MAX_BYTES; bytes++) {
+    for (; name && name[bytes] && bytes < KT_SAFE_NAME_BYTES; bytes++) {
         char c = name[bytes];
         int harmless = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
                        (bytes > 0 && (c == '.' || c == '-' || c == '+'));
@@ -298,18 +296,17 @@ static void safe_name(char safe[NAME_MAX_BYTES + 1], const char *name)
         strcpy(safe, "ktrace");
 }
 
-int ktrace_trace_export_new(char **path, const struct ktrace_trace *trace, const char *directory)
+int kt_export_new(char **path, const struct ktrace_trace *trace, uint64_t launch, const char *directory,
+                  const char *name)
 {
-    if (!path || !trace)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_export_new: needs a place for the path and a trace");
     const struct kt_exporter *exporter = &kt_exporter_perfetto;
-    char name[NAME_MAX_BYTES + 1];
-    safe_name(name, trace->snapshot ? trace->snapshot->name : NULL);
+    char safe[KT_SAFE_NAME_BYTES + 1];
+    kt_safe_name(safe, name);
     if (!directory)
         directory = "";
     size_t directory_bytes = strlen(directory);
     const char *slash = directory_bytes > 0 && directory[directory_bytes - 1] != '/' ? "/" : "";
-    size_t capacity_bytes = directory_bytes + sizeof name + strlen(exporter->suffix) + 32;
+    size_t capacity_bytes = directory_bytes + sizeof safe + strlen(exporter->suffix) + 32;
     char *candidate = malloc(capacity_bytes);
     if (!candidate)
         return kt_fail_memory(capacity_bytes);
@@ -320,17 +317,24 @@ int ktrace_trace_export_new(char **path, const struct ktrace_trace *trace, const
         char number[16] = "";
         if (i > 0)
             snprintf(number, sizeof number, "_%d", i);
-        snprintf(candidate, capacity_bytes, "%s%s%s_ktrace%s.%s", directory, slash, name, number, exporter->suffix);
+        snprintf(candidate, capacity_bytes, "%s%s%s_ktrace%s.%s", directory, slash, safe, number, exporter->suffix);
         status = kt_file_sink_create(&file, candidate);
         if (status != KTRACE_ERROR_STATE)
             break;
     }
     if (!status)
-        status = kt_file_sink_close(&file, exporter->write(&file.sink, trace));
+        status = kt_file_sink_close(&file, exporter->write(&file.sink, trace, launch));
     if (status) {
         free(candidate);
         return status;
     }
     *path = candidate;
     return KTRACE_OK;
+}
+
+int ktrace_trace_export_new(char **path, const struct ktrace_trace *trace, const char *directory)
+{
+    if (!path || !trace)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_export_new: needs a place for the path and a trace");
+    return kt_export_new(path, trace, KT_EVERY_LAUNCH, directory, trace->snapshot ? trace->snapshot->name : NULL);
 }

@@ -595,7 +595,7 @@ static int write_trace(struct events *events)
         return status;
 
     kt_perfetto_begin(perfetto);
-    for (uint64_t i = 0; i < trace->launch_count; i++) {
+    for (uint64_t i = perfetto->first_launch; i < perfetto->end_launch; i++) {
         const struct kt_launch *launch = &trace->launches[i];
         kt_perfetto_launch(perfetto, i);
         for (uint64_t w = 0; w < launch->wave_count; w++) {
@@ -608,10 +608,14 @@ static int write_trace(struct events *events)
     return status ? status : kt_perfetto_flush(perfetto, 1);
 }
 
-static int write_perfetto(struct kt_sink *sink, const struct ktrace_trace *trace)
+static int write_perfetto(struct kt_sink *sink, const struct ktrace_trace *trace, uint64_t launch)
 {
+    const int every = launch == KT_EVERY_LAUNCH;
     struct kt_gzip_sink gzip;
     struct events events = {.perfetto = {.trace = trace,
+                                         .only_launch = launch,
+                                         .first_launch = every ? 0 : launch,
+                                         .end_launch = every ? trace->launch_count : launch + 1,
                                          .vocabulary = kt_vocabulary_of(trace->snapshot->arch),
                                          .sink = &gzip.sink,
                                          .pb = KT_PB_INIT,

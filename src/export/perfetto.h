@@ -31,6 +31,8 @@ struct kt_vocabulary {
 
 struct kt_perfetto {
     const struct ktrace_trace *trace;
+    uint64_t only_launch;              /* KT_EVERY_LAUNCH, or what the file holds of the trace: */
+    uint64_t first_launch, end_launch; /* its launches, the end excluded */
     const struct kt_vocabulary *vocabulary;
     struct kt_sink *sink;
     struct kt_pb pb;    /* whole packets on their way to the sink */

@@ -133,19 +133,21 @@ int kt_perfetto_flush(struct kt_perfetto *perfetto, int now)
     return perfetto->status;
 }
 
-/* The last whole nanosecond that nothing in the trace precedes, and not after the trace's time 0. */
+/* The last whole nanosecond that nothing in the file precedes, and not after the trace's time 0. */
 static void set_anchor(struct kt_perfetto *perfetto)
 {
     const struct ktrace_trace *trace = perfetto->trace;
     int64_t first_ps = 0;
-    for (uint64_t i = 0; i < trace->launch_count; i++)
-        if (trace->launches[i].begin_ps < first_ps)
-            first_ps = trace->launches[i].begin_ps;
-    for (uint64_t i = 0; i < trace->wave_count; i++) {
-        const struct kt_wave *wave = &trace->waves[i];
-        int64_t wave_ps = wave->event_count ? trace->events[wave->first_event].time_ps : wave->begin_ps;
-        if (wave_ps < first_ps)
-            first_ps = wave_ps;
+    for (uint64_t i = perfetto->first_launch; i < perfetto->end_launch; i++) {
+        const struct kt_launch *launch = &trace->launches[i];
+        if (launch->begin_ps < first_ps)
+            first_ps = launch->begin_ps;
+        for (uint64_t w = 0; w < launch->wave_count; w++) {
+            const struct kt_wave *wave = &trace->waves[launch->first_wave + w];
+            int64_t wave_ps = wave->event_count ? trace->events[wave->first_event].time_ps : wave->begin_ps;
+            if (wave_ps < first_ps)
+                first_ps = wave_ps;
+        }
     }
     uint64_t before_ns = (0 - (uint64_t)first_ps + 999) / 1000;
     if (before_ns > trace->origin_ns)
@@ -213,6 +215,21 @@ enum { ARGUMENT = KT_PF_TrackEvent_debug_annotations };
 
 #define SIMULATED " (simulated time)"
 
+/* What the file holds: all of the trace, or one launch. */
+struct content {
+    int64_t duration_ps;
+    uint64_t launches, waves, events;
+};
+
+static struct content content_of(const struct kt_perfetto *perfetto)
+{
+    const struct ktrace_trace *trace = perfetto->trace;
+    if (perfetto->only_launch == KT_EVERY_LAUNCH)
+        return (struct content){trace->duration_ps, trace->launch_count, trace->wave_count, trace->event_count};
+    const struct kt_launch *launch = &trace->launches[perfetto->only_launch];
+    return (struct content){launch->end_ps - launch->begin_ps, 1, launch->wave_count, launch->event_count};
+}
+
 static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
 {
     const struct ktrace_trace *trace = perfetto->trace;
@@ -222,9 +239,12 @@ static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
     kt_string_append_utf8(&title, snapshot->name);
     kt_string_append(&title, " on ");
     kt_string_append_utf8(&title, snapshot->device);
+    if (perfetto->only_launch != KT_EVERY_LAUNCH)
+        kt_string_printf(&title, ", only launch #%" PRIu64, perfetto->only_launch);
     if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
         kt_string_append(&title, SIMULATED);
 
+    const struct content content = content_of(perfetto);
     struct open_event open =
         begin_event(perfetto, 0, KT_PF_TYPE_INSTANT, track, "ktrace.trace", kt_string_text(&title));
     kt_annotate_string(pb, ARGUMENT, "ktrace_version", ktrace_version());
@@ -235,10 +255,12 @@ static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
         kt_annotate_uint(pb, ARGUMENT, "compute_capability", snapshot->capability);
     kt_annotate_uint(pb, ARGUMENT, perfetto->vocabulary->places, snapshot->places);
     kt_annotate_uint(pb, ARGUMENT, "origin_ns", trace->origin_ns);
-    kt_annotate_double(pb, ARGUMENT, "duration_ns", (double)trace->duration_ps / 1000);
-    kt_annotate_uint(pb, ARGUMENT, "launches", trace->launch_count);
-    kt_annotate_uint(pb, ARGUMENT, "waves", trace->wave_count);
-    kt_annotate_uint(pb, ARGUMENT, "events", trace->event_count);
+    kt_annotate_double(pb, ARGUMENT, "duration_ns", (double)content.duration_ps / 1000);
+    kt_annotate_uint(pb, ARGUMENT, "launches", content.launches);
+    if (perfetto->only_launch != KT_EVERY_LAUNCH)
+        kt_annotate_uint(pb, ARGUMENT, "only_launch", perfetto->only_launch);
+    kt_annotate_uint(pb, ARGUMENT, "waves", content.waves);
+    kt_annotate_uint(pb, ARGUMENT, "events", content.events);
     kt_annotate_bool(pb, ARGUMENT, "taken_while_running", snapshot->flags & KT_SNAPSHOT_PEEK);
     kt_annotate_bool(pb, ARGUMENT, "newest_events_only", snapshot->flags & KT_SNAPSHOT_KEEP_LAST);
     if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
@@ -249,7 +271,8 @@ static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
     kt_string_destroy(&title);
 }
 
-/* Everything that is not in the trace, or not whole: as the name of an instant, and in numbers. */
+/* Everything that is not in the trace, or not whole: as the name of an instant, and in numbers. What was dropped has no
+ * launch, so that a file of one launch, too, tells of all. */
 static void write_losses(struct kt_perfetto *perfetto, uint64_t track)
 {
     const struct ktrace_trace *trace = perfetto->trace;
@@ -274,6 +297,8 @@ static void write_losses(struct kt_perfetto *perfetto, uint64_t track)
                              losses[i].count == 1 ? "" : "s", losses[i].state);
     if (!title.length)
         kt_string_append(&title, "nothing lost");
+    if (perfetto->only_launch != KT_EVERY_LAUNCH)
+        kt_string_append(&title, " in the whole capture");
 
     struct open_event open =
         begin_event(perfetto, 0, KT_PF_TYPE_INSTANT, track, "ktrace.trace", kt_string_text(&title));

@@ -404,7 +404,7 @@ static void test_a_sink_that_fails(void **state)
     const size_t limits_bytes[] = {0, 1000, 300000, 800000};
     for (size_t i = 0; i < sizeof limits_bytes / sizeof limits_bytes[0]; i++) {
         struct failing_sink sink = {{failing_write}, limits_bytes[i]};
-        assert_int_equal(kt_exporter_perfetto.write(&sink.sink, &s->trace), KTRACE_ERROR_IO);
+        assert_int_equal(kt_exporter_perfetto.write(&sink.sink, &s->trace, KT_EVERY_LAUNCH), KTRACE_ERROR_IO);
     }
     synthetic_destroy(s);
 }
