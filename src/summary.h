@@ -6,6 +6,8 @@
 #ifndef KT_SUMMARY_H
 #define KT_SUMMARY_H
 
+#include "json.h"
+#include "table.h"
 #include "trace.h"
 
 /* Fill trace->statistics, one a phase, from paired events: the last step of making a trace. The array is the trace's to
@@ -17,5 +19,15 @@ static inline const char *kt_phase_kind_name(uint32_t kind)
 {
     return kind == KTRACE_KIND_MARK ? "mark" : kind == KTRACE_KIND_START ? "token" : "range";
 }
+
+/* The table of phases: one row of it. */
+enum { KT_PHASE_COLUMNS = 11 };
+extern const struct kt_table_column kt_phase_columns[KT_PHASE_COLUMNS];
+void kt_phase_row(struct kt_table *table, const struct ktrace_phase_info *phase);
+
+/* The members of an object that is open. */
+void kt_json_trace_info(struct kt_json *json, const struct ktrace_trace_info *info);
+void kt_json_launch(struct kt_json *json, const struct ktrace_launch_info *launch, uint32_t arch);
+void kt_json_phase(struct kt_json *json, const struct ktrace_phase_info *phase);
 
 #endif

@@ -1,49 +1,11 @@
 /* The summary for a terminal: what was recorded, how long each phase took, and what is missing. */
-#include "array.h"
+#include "error.h"
 #include "string_builder.h"
 #include "summary.h"
 #include "trace.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-
-#define CELL_BYTES 40
-
-/* ---- Values -------------------------------------------------------------------------------------------------------- */
-
-/* 4224 as "4,224" */
-static const char *grouped(char cell[CELL_BYTES], uint64_t number)
-{
-    char digits[24];
-    size_t length = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, number), used = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            cell[used++] = ',';
-        cell[used++] = digits[i];
-    }
-    cell[used] = '\0';
-    return cell;
-}
-
-static const char *duration(char cell[CELL_BYTES], double ns)
-{
-    static const struct {
-        double ns;
-        const char *name;
-    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
-    size_t unit = 0;
-    while (unit < 3 && fabs(ns) < units[unit].ns * 0.99995)
-        unit++; /* 999.96 ns is shown as 1.00 us */
-    double value = ns / units[unit].ns;
-    snprintf(cell, CELL_BYTES, "%.*f %s", fabs(value) < 99.995 ? 2 : 1, value, units[unit].name);
-    return cell;
-}
-
-static const char *plural(uint64_t number)
-{
-    return number == 1 ? "" : "s";
-}
+#include <string.h>
 
 /* ---- Head ---------------------------------------------------------------------------------------------------------- */
 
@@ -67,7 +29,7 @@ static void append_clock(struct kt_string *text, const struct ktrace_trace_info 
 
 static void append_head(struct kt_string *text, const struct ktrace_trace *trace, const struct ktrace_trace_info *info)
 {
-    char cell[CELL_BYTES];
+    char cell[KT_CELL_BYTES];
     uint64_t launched = 0;
     for (uint64_t i = 0; i < trace->launch_count; i++)
         launched += trace->launches[i].waves_launched;
@@ -78,111 +40,48 @@ static void append_head(struct kt_string *text, const struct ktrace_trace *trace
     kt_string_append_visible(text, info->device);
     const char *place = info->arch == KTRACE_ARCH_NVIDIA ? "SM" : info->arch == KTRACE_ARCH_AMDGCN ? "CU" : "place";
     if (info->places)
-        kt_string_printf(text, ", %" PRIu32 " %s%s", info->places, place, plural(info->places));
+        kt_string_printf(text, ", %" PRIu32 " %s%s", info->places, place, kt_plural(info->places));
     kt_string_append(text, "\n");
     label(text, "duration");
-    kt_string_printf(text, "%s%s\n", duration(cell, (double)info->duration_ps / 1000),
+    kt_string_printf(text, "%s%s\n", kt_duration(cell, (double)info->duration_ps / 1000),
                      info->simulated ? " of simulated time: no measure of any hardware" : "");
     label(text, "kernels");
-    kt_string_printf(text, "%s\n", grouped(cell, trace->kernel_count));
+    kt_string_printf(text, "%s\n", kt_grouped(cell, trace->kernel_count));
     label(text, "launches");
-    kt_string_printf(text, "%s\n", grouped(cell, info->launches));
+    kt_string_printf(text, "%s\n", kt_grouped(cell, info->launches));
     label(text, "waves");
-    kt_string_printf(text, "%s recorded of ", grouped(cell, info->waves));
-    kt_string_printf(text, "%s launched\n", grouped(cell, launched));
+    kt_string_printf(text, "%s recorded of ", kt_grouped(cell, info->waves));
+    kt_string_printf(text, "%s launched\n", kt_grouped(cell, launched));
     label(text, "events");
-    kt_string_printf(text, "%s\n", grouped(cell, info->events));
+    kt_string_printf(text, "%s\n", kt_grouped(cell, info->events));
     append_clock(text, info);
 }
 
 /* ---- Tables -------------------------------------------------------------------------------------------------------- */
 
-enum column { NAME, KIND, COUNT, TOTAL, MEAN, MIN, P50, P90, P99, MAX, UNCLOSED, COLUMNS };
+const struct kt_table_column kt_phase_columns[KT_PHASE_COLUMNS] = {
+    {"phase", KT_LEFT}, {"kind", KT_LEFT}, {"count", KT_RIGHT},   {"total", KT_RIGHT},
+    {"mean", KT_RIGHT}, {"min", KT_RIGHT}, {"p50", KT_RIGHT},     {"p90", KT_RIGHT},
+    {"p99", KT_RIGHT},  {"max", KT_RIGHT}, {"unclosed", KT_RIGHT}};
 
-static const char *const titles[COLUMNS] = {"phase", "kind", "count", "total", "mean",    "min",
-                                            "p50",   "p90",  "p99",   "max",   "unclosed"};
-
-struct row {
-    char *name;                      /* as a terminal may see it; owned */
-    char cells[COLUMNS][CELL_BYTES]; /* NAME is not used */
-};
-
-static int fill_row(struct row *row, const struct ktrace_phase_info *phase)
+void kt_phase_row(struct kt_table *table, const struct ktrace_phase_info *phase)
 {
-    struct kt_string name = KT_STRING_INIT;
-    kt_string_append_visible(&name, phase->name);
-    int status = kt_string_take(&row->name, &name);
-    if (status < 0)
-        return status;
-    snprintf(row->cells[KIND], CELL_BYTES, "%s", kt_phase_kind_name(phase->kind));
-    grouped(row->cells[COUNT], phase->count);
-    if (phase->unclosed)
-        grouped(row->cells[UNCLOSED], phase->unclosed);
-    if (phase->kind == KTRACE_KIND_MARK || phase->count == 0)
-        return 0;
-    const double values[] = {phase->total_ns, phase->mean_ns, phase->min_ns, phase->p50_ns,
-                             phase->p90_ns,   phase->p99_ns,  phase->max_ns};
-    for (int column = TOTAL; column <= MAX; column++)
-        duration(row->cells[column], values[column - TOTAL]);
-    return 0;
-}
-
-static const char *cell_of(const struct row *row, int column)
-{
-    return column == NAME ? row->name : row->cells[column];
-}
-
-static void append_cell(struct kt_string *text, const char *cell, int column, size_t width)
-{
-    size_t columns = kt_utf8_columns(cell), padding = width > columns ? width - columns : 0;
-    kt_string_append(text, "  ");
-    if (column == NAME || column == KIND) {
-        kt_string_append(text, cell);
-        kt_string_append_repeated(text, ' ', padding);
-    } else {
-        kt_string_append_repeated(text, ' ', padding);
-        kt_string_append(text, cell);
-    }
-}
-
-static void end_line(struct kt_string *text)
-{
-    while (!text->failed && text->length > 0 && text->text[text->length - 1] == ' ')
-        text->length--;
-    kt_string_append_char(text, '\n');
-}
-
-static void append_table(struct kt_string *text, const struct row *rows, size_t count)
-{
-    size_t widths[COLUMNS];
-    for (int column = 0; column < COLUMNS; column++) {
-        size_t widest = 0;
-        for (size_t i = 0; i < count; i++) {
-            size_t columns = kt_utf8_columns(cell_of(&rows[i], column));
-            if (columns > widest)
-                widest = columns;
-        }
-        size_t title = strlen(titles[column]);
-        widths[column] = widest == 0 ? 0 : widest > title ? widest : title; /* an empty column is left out */
-    }
-    if (widths[NAME] == 0)
-        widths[NAME] = strlen(titles[NAME]);
-    for (int column = 0; column < COLUMNS; column++)
-        if (widths[column])
-            append_cell(text, titles[column], column, widths[column]);
-    end_line(text);
-    for (size_t i = 0; i < count; i++) {
-        for (int column = 0; column < COLUMNS; column++)
-            if (widths[column])
-                append_cell(text, cell_of(&rows[i], column), column, widths[column]);
-        end_line(text);
-    }
+    const double durations_ns[] = {phase->total_ns, phase->mean_ns, phase->min_ns, phase->p50_ns,
+                                   phase->p90_ns,   phase->p99_ns,  phase->max_ns};
+    const int has_durations = phase->kind != KTRACE_KIND_MARK && phase->count > 0;
+    char cell[KT_CELL_BYTES];
+    kt_table_cell(table, phase->name);
+    kt_table_cell(table, kt_phase_kind_name(phase->kind));
+    kt_table_cell(table, kt_grouped(cell, phase->count));
+    for (size_t i = 0; i < sizeof durations_ns / sizeof *durations_ns; i++)
+        kt_table_cell(table, has_durations ? kt_duration(cell, durations_ns[i]) : NULL);
+    kt_table_cell(table, phase->unclosed ? kt_grouped(cell, phase->unclosed) : NULL);
 }
 
 static void append_kernel_head(struct kt_string *text, const struct ktrace_trace *trace, uint32_t kernel)
 {
     uint64_t launches = 0, waves = 0, launched = 0, events = 0;
-    char cell[CELL_BYTES];
+    char cell[KT_CELL_BYTES];
     for (uint64_t i = 0; i < trace->launch_count; i++) {
         const struct kt_launch *launch = &trace->launches[i];
         if (launch->kernel != kernel)
@@ -194,31 +93,20 @@ static void append_kernel_head(struct kt_string *text, const struct ktrace_trace
     }
     kt_string_append(text, "\n");
     kt_string_append_visible(text, trace->kernels[kernel].name);
-    kt_string_printf(text, ": %s launch%s, ", grouped(cell, launches), launches == 1 ? "" : "es");
-    kt_string_printf(text, "%s of ", grouped(cell, waves));
-    kt_string_printf(text, "%s wave%s, ", grouped(cell, launched), plural(launched));
-    kt_string_printf(text, "%s event%s\n", grouped(cell, events), plural(events));
+    kt_string_printf(text, ": %s launch%s, ", kt_grouped(cell, launches), launches == 1 ? "" : "es");
+    kt_string_printf(text, "%s of ", kt_grouped(cell, waves));
+    kt_string_printf(text, "%s wave%s, ", kt_grouped(cell, launched), kt_plural(launched));
+    kt_string_printf(text, "%s event%s\n", kt_grouped(cell, events), kt_plural(events));
 }
 
-static int append_kernel(struct kt_string *text, const struct ktrace_trace *trace, uint32_t kernel)
+static void append_kernel(struct kt_string *text, const struct ktrace_trace *trace, uint32_t kernel)
 {
-    size_t count = 0;
-    int status = 0;
-    struct row *rows = kt_array_new_zeroed(trace->phase_count, sizeof *rows);
-    if (!rows)
-        return KTRACE_ERROR_MEMORY;
-    for (uint32_t i = 0; status == 0 && i < trace->phase_count; i++)
+    struct kt_table table = kt_table_of(kt_phase_columns, KT_PHASE_COLUMNS);
+    append_kernel_head(text, trace, kernel);
+    for (uint32_t i = 0; i < trace->phase_count; i++)
         if (trace->phases[i].kernel == kernel)
-            status = fill_row(&rows[count++], &trace->statistics[i]);
-    if (status == 0) {
-        append_kernel_head(text, trace, kernel);
-        if (count > 0)
-            append_table(text, rows, count);
-    }
-    for (size_t i = 0; i < count; i++)
-        free(rows[i].name);
-    free(rows);
-    return status;
+            kt_phase_row(&table, &trace->statistics[i]);
+    kt_table_finish(text, &table);
 }
 
 /* The one thing about the tables that is easily taken for a fault. */
@@ -253,10 +141,10 @@ static void append_losses(struct kt_string *text, const struct ktrace_trace *tra
         {info->clocks_ambiguous, "wave", "with ambiguous clocks",
          "a gap of over 2^32 ticks that the anchors leave open"},
     };
-    char cell[CELL_BYTES];
+    char cell[KT_CELL_BYTES];
     size_t width = 0;
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
-        size_t length = losses[i].count ? strlen(grouped(cell, losses[i].count)) : 0;
+        size_t length = losses[i].count ? strlen(kt_grouped(cell, losses[i].count)) : 0;
         if (length > width)
             width = length;
     }
@@ -266,8 +154,8 @@ static void append_losses(struct kt_string *text, const struct ktrace_trace *tra
         kt_string_append(text, width > 0 || *warnings[0] ? "\nnot whole\n" : "\nclocks\n");
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
         if (losses[i].count)
-            kt_string_printf(text, "  %*s %s%s %s: %s\n", (int)width, grouped(cell, losses[i].count), losses[i].what,
-                             plural(losses[i].count), losses[i].state, losses[i].explanation);
+            kt_string_printf(text, "  %*s %s%s %s: %s\n", (int)width, kt_grouped(cell, losses[i].count), losses[i].what,
+                             kt_plural(losses[i].count), losses[i].state, losses[i].explanation);
     for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++)
         if (*warnings[i]) {
             kt_string_append(text, "  ");
@@ -286,7 +174,7 @@ int ktrace_trace_summary_text(char **out, const struct ktrace_trace *trace)
     if (status == 0)
         append_head(&text, trace, &info);
     for (uint32_t kernel = 0; status == 0 && kernel < trace->kernel_count; kernel++)
-        status = append_kernel(&text, trace, kernel);
+        append_kernel(&text, trace, kernel);
     if (status == 0)
         append_legend(&text, trace);
     if (status == 0)
