@@ -1,0 +1,362 @@
+#include "traced.h"
+
+/* ---- Launches ---------------------------------------------------------------------------------------------------- */
+
+int traced_set_up(void **state)
+{
+    struct traced *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    t->module = load_kernels();
+    must(ktrace_attach_hip_module(t->module));
+    *state = t;
+    return 0;
+}
+
+int traced_tear_down(void **state)
+{
+    struct traced *t = *state;
+    ktrace_capture_destroy(t->capture); /* of a test that failed */
+    forget_launches(t);
+    must(ktrace_detach_hip_module(t->module));
+    ok(hipModuleUnload(t->module));
+    free(t);
+    return 0;
+}
+
+static uint32_t product(struct dim3 d)
+{
+    return d.x * d.y * d.z;
+}
+
+static uint32_t waves_a_workgroup(const struct launched *l)
+{
+    return (product(l->block) + 63) / 64;
+}
+
+struct launched *prepare(struct traced *t, const char *kernel, struct dim3 grid, struct dim3 block, int n)
+{
+    assert_true(t->count < MAX_LAUNCHES);
+    struct launched *l = &t->launched[t->count++];
+    *l = (struct launched){.kernel = kernel, .grid = grid, .block = block, .n = n};
+    l->waves = product(grid) * waves_a_workgroup(l);
+    l->log = device_zeros(l->waves * sizeof *l->log);
+    l->arrived = device_zeros(sizeof *l->arrived);
+    l->noted = calloc(l->waves, sizeof *l->noted);
+    assert_non_null(l->noted);
+    ok(hipDeviceSynchronize()); /* for streams that do not wait for the null stream */
+    return l;
+}
+
+hipError_t launch_prepared(const struct traced *t, struct launched *l, hipStream_t stream)
+{
+    hipFunction_t function;
+    const hipError_t status = hipModuleGetFunction(&function, t->module, l->kernel);
+    if (status)
+        return status;
+    return hipModuleLaunchKernel(function, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z, 0,
+                                 stream, (void *[]){&l->log, &l->n, &l->arrived}, NULL);
+}
+
+struct launched *launch_kernel(struct traced *t, const char *kernel, uint32_t groups, uint32_t threads, int n,
+                               hipStream_t stream)
+{
+    struct launched *l = prepare(t, kernel, (struct dim3){groups, 1, 1}, (struct dim3){threads, 1, 1}, n);
+    ok(launch_prepared(t, l, stream));
+    return l;
+}
+
+void forget_launches(struct traced *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        ok(hipFree(t->launched[i].log));
+        ok(hipFree(t->launched[i].arrived));
+        free(t->launched[i].noted);
+    }
+    t->count = 0;
+}
+
+void read_notes(struct traced *t)
+{
+    ok(hipDeviceSynchronize());
+    for (size_t i = 0; i < t->count; i++) {
+        struct launched *l = &t->launched[i];
+        ok(hipMemcpy(l->noted, l->log, l->waves * sizeof *l->noted, hipMemcpyDeviceToHost));
+        for (uint32_t wave = 0; wave < l->waves; wave++)
+            assert_int_equal(l->noted[wave].is_there, 1);
+    }
+}
+
+/* ---- Captures ---------------------------------------------------------------------------------------------------- */
+
+void begin(struct traced *t, const struct ktrace_capture_options *options)
+{
+    must(ktrace_capture_begin(&t->capture, options));
+}
+
+struct ktrace_trace *read_trace(struct traced *t)
+{
+    struct ktrace_trace *trace = NULL;
+    must(ktrace_capture_read(&trace, t->capture));
+    return trace;
+}
+
+struct ktrace_trace *end(struct traced *t)
+{
+    struct ktrace_trace *trace = NULL;
+    struct ktrace_capture *capture = t->capture;
+    t->capture = NULL;
+    must(ktrace_capture_end(&trace, capture));
+    return trace;
+}
+
+/* ---- Traces ------------------------------------------------------------------------------------------------------ */
+
+struct ktrace_trace_info info_of(const struct ktrace_trace *trace)
+{
+    struct ktrace_trace_info info = {.struct_size = sizeof info};
+    must(ktrace_trace_get_info(&info, trace));
+    return info;
+}
+
+struct ktrace_launch_info launch_of(const struct ktrace_trace *trace, uint64_t launch)
+{
+    struct ktrace_launch_info info = {.struct_size = sizeof info};
+    must(ktrace_trace_launch(&info, trace, launch));
+    return info;
+}
+
+struct ktrace_wave_info wave_of(const struct ktrace_trace *trace, uint64_t wave)
+{
+    struct ktrace_wave_info info = {.struct_size = sizeof info};
+    must(ktrace_trace_wave(&info, trace, wave));
+    return info;
+}
+
+struct ktrace_event_info event_of(const struct ktrace_trace *trace, uint64_t wave, uint32_t event)
+{
+    struct ktrace_event_info info = {.struct_size = sizeof info};
+    must(ktrace_trace_event(&info, trace, wave, event));
+    return info;
+}
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+struct wanted {
+    uint32_t kind;
+    const char *name;
+    int64_t payload;
+    int has_payload;
+    uint32_t partner;
+};
+
+static uint32_t events_of_kernel(const struct launched *l)
+{
+    if (!strcmp(l->kernel, "work"))
+        return (uint32_t)l->n + 2;
+    return !strcmp(l->kernel, "other") ? 2 * (uint32_t)l->n + 2 : 2;
+}
+
+/* The events of kernels_truth.c, in order. */
+static struct wanted wanted_of(const struct launched *l, const struct truth *wave, uint32_t i)
+{
+    const uint32_t last = events_of_kernel(l) - 1;
+    if (!strcmp(l->kernel, "work")) {
+        if (i == 0)
+            return (struct wanted){KTRACE_KIND_PUSH, "body", l->n, 1, last};
+        if (i == last)
+            return (struct wanted){KTRACE_KIND_POP, "", 0, 0, 0};
+        return (struct wanted){KTRACE_KIND_MARK, "step", (int64_t)i - 1, 1, KTRACE_NO_INDEX};
+    }
+    if (!strcmp(l->kernel, "meets"))
+        return i == 0 ? (struct wanted){KTRACE_KIND_MARK, "arrived", wave->workgroup[0], 1, KTRACE_NO_INDEX}
+                      : (struct wanted){KTRACE_KIND_MARK, "met", l->n, 1, KTRACE_NO_INDEX};
+    assert_string_equal(l->kernel, "other");
+    if (i == 0)
+        return (struct wanted){KTRACE_KIND_START, "body", 0, 0, last};
+    if (i == last)
+        return (struct wanted){KTRACE_KIND_STOP, "body", 0, 0, 0};
+    return i % 2 ? (struct wanted){KTRACE_KIND_PUSH, "body", (int64_t)i / 2, 1, i + 1}
+                 : (struct wanted){KTRACE_KIND_POP, "", 0, 0, i - 1};
+}
+
+static void check_event(const struct launched *l, const struct truth *wave, uint32_t i,
+                        const struct ktrace_event_info *event)
+{
+    const struct wanted wanted = wanted_of(l, wave, i);
+    assert_int_equal(event->kind, wanted.kind);
+    assert_string_equal(event->name, wanted.name);
+    assert_int_equal(event->partner, wanted.partner);
+    if (wanted.has_payload) {
+        const int is_unsigned = !strcmp(event->name, "arrived");
+        assert_int_equal(event->payload_type, is_unsigned ? KTRACE_PAYLOAD_UINT32 : KTRACE_PAYLOAD_INT32);
+        assert_true((int64_t)event->payload == wanted.payload);
+    } else {
+        assert_int_equal(event->payload_type, KTRACE_PAYLOAD_NONE);
+    }
+    assert_in_range(event->clock_ticks, wave->begun, i + 1 == events_of_kernel(l) ? wave->after : wave->ending);
+    if (event->kind != KTRACE_KIND_POP && event->kind != KTRACE_KIND_STOP)
+        assert_non_null(strstr(event->file, "kernels_truth.c"));
+}
+
+/* ---- Waves and launches ------------------------------------------------------------------------------------------ */
+
+/* 100 MHz: 10 ns a tick. */
+static void check_time(const struct ktrace_trace_info *info, int64_t ps, unsigned long long from, unsigned long long to)
+{
+    assert_int_equal(ps % 10000, 0);
+    assert_in_range(info->origin_ns + (uint64_t)(ps / 1000), 10 * from, 10 * to);
+}
+
+static void check_wave(const struct ktrace_trace *trace, const struct ktrace_trace_info *info, uint64_t index,
+                       const struct launched *l, const struct truth *noted)
+{
+    const struct ktrace_wave_info wave = wave_of(trace, index);
+    assert_int_equal(wave.place, noted->xcc_id << 16 | (noted->hw_id & 0x7F00));
+    assert_int_equal(wave.lane_count, noted->lanes);
+    assert_int_equal(wave.events, events_of_kernel(l));
+    assert_int_equal(wave.slots_lost, 0);
+    assert_int_equal(wave.unfinished, 0);
+    check_time(info, wave.begin_ps, noted->before, noted->begun);
+    check_time(info, wave.end_ps, noted->ending, noted->after);
+    int64_t before = wave.begin_ps;
+    for (uint32_t i = 0; i < wave.events; i++) {
+        const struct ktrace_event_info event = event_of(trace, index, i);
+        check_event(l, noted, i, &event);
+        assert_true(event.time_ps >= before);
+        assert_true(info->origin_ns * 1000 + (uint64_t)event.time_ps == event.clock_ticks * 10000);
+        before = event.time_ps;
+    }
+    assert_true(wave.end_ps >= before);
+}
+
+static struct launched *find_launch(struct traced *t, size_t first, size_t count, const struct ktrace_launch_info *info)
+{
+    struct launched *found = NULL;
+    for (size_t i = first; i < first + count; i++)
+        if (t->launched[i].noted[0].queue == info->queue && t->launched[i].noted[0].dispatch == info->grid_id) {
+            assert_null(found);
+            found = &t->launched[i];
+        }
+    if (!found)
+        fail_msg("the trace has a launch of %s, dispatch %llu of queue %llx, that is none of ours", info->kernel,
+                 (unsigned long long)info->grid_id, (unsigned long long)info->queue);
+    return found;
+}
+
+static const struct truth *find_wave(const struct launched *l, const struct ktrace_wave_info *wave, uint8_t *is_seen)
+{
+    assert_true(wave->workgroup[0] < l->grid.x && wave->workgroup[1] < l->grid.y && wave->workgroup[2] < l->grid.z);
+    assert_true(wave->wave < waves_a_workgroup(l));
+    const uint32_t workgroup = wave->workgroup[0] + l->grid.x * (wave->workgroup[1] + l->grid.y * wave->workgroup[2]);
+    const uint32_t at = workgroup * waves_a_workgroup(l) + wave->wave;
+    assert_false(is_seen[at]);
+    is_seen[at] = 1;
+    return &l->noted[at];
+}
+
+/* One launch of the trace, whose waves begin at `*wave`. Returns how many of its waves were turned away. */
+static uint64_t check_launch(const struct ktrace_trace *trace, const struct ktrace_trace_info *info, uint64_t index,
+                             struct launched *l, wave_test *pass, const void *closure)
+{
+    const struct ktrace_launch_info launch = launch_of(trace, index);
+    uint8_t *is_seen = calloc(l->waves, 1);
+    uint64_t waves = 0;
+    int64_t begin_ps = INT64_MAX, end_ps = INT64_MIN;
+    assert_non_null(is_seen);
+    assert_string_equal(launch.kernel, l->kernel);
+    assert_int_equal(launch.occurrence, 0); /* AMD: every replay has a dispatch of its own */
+    assert_memory_equal(launch.grid, &l->grid, sizeof launch.grid);
+    assert_memory_equal(launch.block, &l->block, sizeof launch.block);
+    assert_int_equal(launch.waves_launched, l->waves);
+    assert_int_equal(launch.slots_lost, 0);
+    for (uint64_t i = 0; i < info->waves; i++) {
+        const struct ktrace_wave_info wave = wave_of(trace, i);
+        if (wave.launch != index)
+            continue;
+        const struct truth *noted = find_wave(l, &wave, is_seen);
+        check_wave(trace, info, i, l, noted);
+        begin_ps = wave.begin_ps < begin_ps ? wave.begin_ps : begin_ps;
+        end_ps = wave.end_ps > end_ps ? wave.end_ps : end_ps;
+        waves++;
+    }
+    for (uint32_t i = 0; i < l->waves; i++) {
+        const struct truth *noted = &l->noted[i];
+        assert_int_equal(noted->queue, launch.queue);
+        assert_int_equal(noted->dispatch, launch.grid_id);
+        assert_int_equal(is_seen[i], !pass || pass(l, noted, closure));
+    }
+    free(is_seen);
+    assert_int_equal(launch.waves, waves);
+    assert_int_equal(launch.events, waves * events_of_kernel(l));
+    assert_true(launch.begin_ps == begin_ps && launch.end_ps == end_ps);
+    return l->waves - waves;
+}
+
+/* Counts of a kernel's phases, summed over its launches. */
+static void check_phase(const struct ktrace_trace *trace, const struct ktrace_phase_info *phase)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < info_of(trace).waves; i++) {
+        const struct ktrace_wave_info wave = wave_of(trace, i);
+        if (strcmp(launch_of(trace, wave.launch).kernel, phase->kernel) != 0)
+            continue;
+        for (uint32_t k = 0; k < wave.events; k++) {
+            const struct ktrace_event_info event = event_of(trace, i, k);
+            count += event.kind == phase->kind && !strcmp(event.name, phase->name);
+        }
+    }
+    assert_int_equal(phase->count, count);
+    assert_int_equal(phase->unclosed, 0);
+}
+
+void check_passing(struct traced *t, size_t first, size_t count, const struct ktrace_trace *trace, wave_test *pass,
+                   const void *closure)
+{
+    read_notes(t);
+    const struct ktrace_trace_info info = info_of(trace);
+    struct launched *matched[MAX_LAUNCHES];
+    uint64_t events = 0, turned_away = 0;
+    int64_t before = INT64_MIN;
+    assert_true(info.launches <= count);
+    for (uint64_t i = 0; i < info.launches; i++) {
+        const struct ktrace_launch_info launch = launch_of(trace, i);
+        matched[i] = find_launch(t, first, count, &launch);
+        for (uint64_t k = 0; k < i; k++)
+            assert_ptr_not_equal(matched[k], matched[i]);
+        turned_away += check_launch(trace, &info, i, matched[i], pass, closure);
+        assert_true(launch.begin_ps >= before);
+        before = launch.begin_ps;
+        events += launch.events;
+    }
+    /* A launch of which no wave passed is not in the trace. */
+    for (size_t i = first; i < first + count; i++) {
+        int is_there = 0;
+        for (uint64_t k = 0; k < info.launches; k++)
+            is_there |= matched[k] == &t->launched[i];
+        for (uint32_t k = 0; !is_there && k < t->launched[i].waves; k++)
+            assert_false(!pass || pass(&t->launched[i], &t->launched[i].noted[k], closure));
+        turned_away += is_there ? 0 : t->launched[i].waves;
+    }
+    assert_int_equal(info.events, events);
+    assert_int_equal(info.waves_filtered, turned_away);
+    assert_int_equal(info.waves_dropped, 0);
+    assert_int_equal(info.waves_unfinished, 0);
+    assert_int_equal(info.slots_lost, 0);
+    assert_int_equal(info.ranges_unclosed, 0);
+    assert_int_equal(info.ends_unmatched, 0);
+    assert_int_equal(info.slots_corrupt, 0);
+    assert_int_equal(info.clocks_ambiguous, 0);
+    assert_int_equal(info.simulated, 1);
+    for (uint64_t i = 0; i < ktrace_trace_phase_count(trace); i++) {
+        struct ktrace_phase_info phase = {.struct_size = sizeof phase};
+        must(ktrace_trace_phase(&phase, trace, i));
+        check_phase(trace, &phase);
+    }
+}
+
+void check_launches(struct traced *t, size_t first, size_t count, const struct ktrace_trace *trace)
+{
+    assert_int_equal(info_of(trace).launches, count);
+    assert_string_equal(ktrace_trace_warning(trace), "");
+    check_passing(t, first, count, trace, NULL, NULL);
+}
