@@ -30,7 +30,7 @@ struct cli_command {
 
 extern const struct cli_command cli_demo, cli_doctor, cli_info, cli_summary, cli_export;
 
-/* "ktrace: <sentence>" on standard error. Returns CLI_FAILURE. */
+/* "ktrace: <sentence>" on standard error, with what could drive a terminal made visible. Returns CLI_FAILURE. */
 int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* cli_error with the library's last error. */
 int cli_error_library(void);

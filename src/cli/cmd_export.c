@@ -70,11 +70,7 @@ static int check_format(const char *format)
         }
         kt_string_printf(&text, "%s%s", exporter == kt_exporters ? "" : ", ", (*exporter)->name);
     }
-    struct kt_string visible = KT_STRING_INIT;
-    kt_string_append_visible(&visible, format);
-    cli_error_usage(&cli_export, "there is no exporter '%s', only: %s", kt_string_text(&visible),
-                    kt_string_text(&text));
-    kt_string_destroy(&visible);
+    cli_error_usage(&cli_export, "there is no exporter '%s', only: %s", format, kt_string_text(&text));
     kt_string_destroy(&text);
     return CLI_USAGE;
 }

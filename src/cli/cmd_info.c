@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "fields.h"
 
 #include "../trace.h"
 #include "../trace_file.h"
@@ -8,37 +9,16 @@
 
 typedef struct kt_string text;
 
-/* "  device             NVIDIA H200": `printf` the value after it. */
-static void label(text *out, const char *name)
-{
-    kt_string_printf(out, "  %-19s ", name);
-}
-
-__attribute__((format(printf, 3, 4))) static void line(text *out, const char *name, const char *format, ...)
-{
-    label(out, name);
-    va_list arguments;
-    va_start(arguments, format);
-    kt_string_vprintf(out, format, arguments);
-    va_end(arguments);
-    kt_string_append_char(out, '\n');
-}
-
-static void line_visible(text *out, const char *name, const char *value)
-{
-    label(out, name);
-    kt_string_append_visible(out, *value ? value : "-");
-    kt_string_append_char(out, '\n');
-}
+enum { LABELS = 19 }; /* columns */
 
 static void count(text *out, const char *name, uint64_t value)
 {
-    line(out, name, "%" PRIu64, value);
+    cli_field(out, LABELS, name, "%" PRIu64, value);
 }
 
 static void count_with_note(text *out, const char *name, uint64_t value, const char *note)
 {
-    line(out, name, "%-10" PRIu64 " %s", value, note);
+    cli_field(out, LABELS, name, "%-10" PRIu64 " %s", value, note);
 }
 
 static const char *arch_name(uint32_t arch)
@@ -89,33 +69,37 @@ static void append_sections(text *out, const struct kt_file_index *index)
 static void append_capture(text *out, const struct kt_snapshot *snapshot)
 {
     kt_string_append(out, "\nCapture\n");
-    line_visible(out, "name", snapshot->name);
-    line_visible(out, "device", snapshot->device);
-    line(out, "architecture", "%s", arch_name(snapshot->arch));
+    cli_field_visible(out, LABELS, "name", snapshot->name);
+    cli_field_visible(out, LABELS, "device", snapshot->device);
+    cli_field(out, LABELS, "architecture", "%s", arch_name(snapshot->arch));
     if (snapshot->capability && snapshot->arch == KTRACE_ARCH_AMDGCN)
-        line(out, "target", "gfx%s", snapshot->capability == 95 ? "950" : snapshot->capability == 94 ? "942" : "?");
+        cli_field(out, LABELS, "target", "gfx%s",
+                  snapshot->capability == 95   ? "950"
+                  : snapshot->capability == 94 ? "942"
+                                               : "?");
     else if (snapshot->capability)
-        line(out, "compute capability", "%u.%u", snapshot->capability / 10, snapshot->capability % 10);
-    line(out,
-         snapshot->arch == KTRACE_ARCH_NVIDIA   ? "SMs"
-         : snapshot->arch == KTRACE_ARCH_AMDGCN ? "CUs"
-                                                : "places",
-         "%u", snapshot->places);
+        cli_field(out, LABELS, "compute capability", "%u.%u", snapshot->capability / 10, snapshot->capability % 10);
+    cli_field(out, LABELS,
+              snapshot->arch == KTRACE_ARCH_NVIDIA   ? "SMs"
+              : snapshot->arch == KTRACE_ARCH_AMDGCN ? "CUs"
+                                                     : "places",
+              "%u", snapshot->places);
     if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
-        line(out, "time", "simulated: no measure of any hardware");
+        cli_field(out, LABELS, "time", "simulated: no measure of any hardware");
     if (snapshot->clock_khz)
-        line(out, "nominal clock", "%u.%03u MHz", snapshot->clock_khz / 1000, snapshot->clock_khz % 1000);
-    line(out, "wall clock step", "%u ns", snapshot->wall_tick_ns);
-    line(out, "buffer", "%" PRIu64 " bytes, %" PRIu64 " waves fit", snapshot->buffer_bytes, snapshot->regions);
+        cli_field(out, LABELS, "nominal clock", "%u.%03u MHz", snapshot->clock_khz / 1000, snapshot->clock_khz % 1000);
+    cli_field(out, LABELS, "wall clock step", "%u ns", snapshot->wall_tick_ns);
+    cli_field(out, LABELS, "buffer", "%" PRIu64 " bytes, %" PRIu64 " waves fit", snapshot->buffer_bytes,
+              snapshot->regions);
     if (snapshot->arch == KTRACE_ARCH_AMDGCN)
-        line(out, "rings", "%u slots for each wave", snapshot->main_ring_slots);
+        cli_field(out, LABELS, "rings", "%u slots for each wave", snapshot->main_ring_slots);
     else
-        line(out, "rings", "%u slots for lane 0, %u for every other lane", snapshot->main_ring_slots,
-             snapshot->lane_ring_slots);
-    line(out, "taken", "%s",
-         snapshot->flags & KT_SNAPSHOT_PEEK ? "while kernels could be running" : "after the kernels had ended");
-    line(out, "wrapped rings", "%s",
-         snapshot->flags & KT_SNAPSHOT_KEEP_LAST ? "keep their newest events" : "are an error");
+        cli_field(out, LABELS, "rings", "%u slots for lane 0, %u for every other lane", snapshot->main_ring_slots,
+                  snapshot->lane_ring_slots);
+    cli_field(out, LABELS, "taken", "%s",
+              snapshot->flags & KT_SNAPSHOT_PEEK ? "while kernels could be running" : "after the kernels had ended");
+    cli_field(out, LABELS, "wrapped rings", "%s",
+              snapshot->flags & KT_SNAPSHOT_KEEP_LAST ? "keep their newest events" : "are an error");
 }
 
 static void append_contents(text *out, const struct ktrace_trace *trace)
@@ -127,10 +111,10 @@ static void append_contents(text *out, const struct ktrace_trace *trace)
     count(out, "rings with events", snapshot->ring_count);
     count(out, "slots", snapshot->slot_count);
     count_with_note(out, "events", trace->event_count, "a next that ends a range and begins one is two");
-    line(out, "begins at", "%" PRIu64 " ns on the device's clock", trace->origin_ns);
-    line(out, "duration", "%.3f us", (double)trace->duration_ps / 1e6);
+    cli_field(out, LABELS, "begins at", "%" PRIu64 " ns on the device's clock", trace->origin_ns);
+    cli_field(out, LABELS, "duration", "%.3f us", (double)trace->duration_ps / 1e6);
     if (*ktrace_trace_warning(trace))
-        line_visible(out, "warning", ktrace_trace_warning(trace));
+        cli_field_visible(out, LABELS, "warning", ktrace_trace_warning(trace));
 }
 
 static void append_losses(text *out, const struct ktrace_trace *trace)
@@ -152,23 +136,24 @@ static void append_clocks(text *out, const struct ktrace_trace *trace)
     const struct kt_snapshot *snapshot = trace->snapshot;
     kt_string_append(out, "\nClocks\n");
     if (trace->place_clock_count)
-        line(out, "fitted clock", "%.6f MHz", trace->clock_hz / 1e6);
-    line(out, "largest residual", "%.3f ns", trace->clock_residual_ns);
+        cli_field(out, LABELS, "fitted clock", "%.6f MHz", trace->clock_hz / 1e6);
+    cli_field(out, LABELS, "largest residual", "%.3f ns", trace->clock_residual_ns);
     const struct kt_place_clock *loosest = NULL;
     for (uint32_t i = 0; i < trace->place_clock_count; i++)
         if (!loosest || trace->place_clocks[i].uncertainty_ns > loosest->uncertainty_ns)
             loosest = &trace->place_clocks[i];
-    line(out, "places fitted", "%u", trace->place_clock_count);
+    cli_field(out, LABELS, "places fitted", "%u", trace->place_clock_count);
     if (loosest)
-        line(out, "least certain", "place %u: +-%.3f ns, anchors: %u", loosest->place, loosest->uncertainty_ns,
-             loosest->anchor_count);
+        cli_field(out, LABELS, "least certain", "place %u: +-%.3f ns, anchors: %u", loosest->place,
+                  loosest->uncertainty_ns, loosest->anchor_count);
     for (uint64_t i = 0; i < snapshot->anchor_count; i++) {
         const struct kt_host_anchor *anchor = &snapshot->anchors[i];
-        line(out, i == 0 ? "host anchors" : "", "device %" PRIu64 " ns = host %" PRIu64 " ns, up to %" PRIu64 " later",
-             anchor->device_ns, anchor->host_before_ns, anchor->host_after_ns - anchor->host_before_ns);
+        cli_field(out, LABELS, i == 0 ? "host anchors" : "",
+                  "device %" PRIu64 " ns = host %" PRIu64 " ns, up to %" PRIu64 " later", anchor->device_ns,
+                  anchor->host_before_ns, anchor->host_after_ns - anchor->host_before_ns);
     }
     if (snapshot->anchor_count == 0)
-        line(out, "host anchors", "none");
+        cli_field(out, LABELS, "host anchors", "none");
 }
 
 static void append_modules(text *out, const struct kt_snapshot *snapshot)

@@ -16,44 +16,48 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 /* ---- Messages ---------------------------------------------------------------------------------------------------- */
 
+/* Arguments, paths and what libraries say may hold anything: a terminal sees none of it that could drive it. */
+__attribute__((format(printf, 2, 0))) static void say_error(const struct cli_command *command, const char *format,
+                                                            va_list arguments)
+{
+    struct kt_string sentence = KT_STRING_INIT, visible = KT_STRING_INIT;
+    kt_string_vprintf(&sentence, format, arguments);
+    kt_string_append_visible(&visible, kt_string_text(&sentence));
+    if (sentence.failed || visible.failed)
+        fputs("ktrace: out of memory\n", stderr);
+    else if (command)
+        fprintf(stderr, "ktrace: %s: %s: see 'ktrace %s --help'\n", command->name, kt_string_text(&visible),
+                command->name);
+    else
+        fprintf(stderr, "ktrace: %s\n", kt_string_text(&visible));
+    kt_string_destroy(&sentence);
+    kt_string_destroy(&visible);
+}
+
 int cli_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("ktrace: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    say_error(NULL, format, arguments);
     va_end(arguments);
     return CLI_FAILURE;
 }
 
 int cli_error_library(void)
 {
-    struct kt_string sentence = KT_STRING_INIT;
-    kt_string_append_visible(&sentence, ktrace_last_error());
-    cli_error("%s", kt_string_text(&sentence));
-    kt_string_destroy(&sentence);
-    return CLI_FAILURE;
+    return cli_error("%s", ktrace_last_error());
 }
 
 int cli_error_in_file(const char *path)
 {
-    struct kt_string sentence = KT_STRING_INIT;
-    kt_string_append_visible(&sentence, path);
-    kt_string_append(&sentence, ": ");
-    kt_string_append_visible(&sentence, ktrace_last_error());
-    cli_error("%s", kt_string_text(&sentence));
-    kt_string_destroy(&sentence);
-    return CLI_FAILURE;
+    return cli_error("%s: %s", path, ktrace_last_error());
 }
 
 int cli_error_usage(const struct cli_command *command, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "ktrace: %s: ", command->name);
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, ": see 'ktrace %s --help'\n", command->name);
+    say_error(command, format, arguments);
     va_end(arguments);
     return CLI_USAGE;
 }
@@ -210,13 +214,10 @@ static int fail_unknown_command(const char *name)
             nearest_distance = abbreviated ? 0 : distance;
         }
     }
-    struct kt_string visible = KT_STRING_INIT;
-    kt_string_append_visible(&visible, name);
     if (nearest)
-        cli_error("there is no command '%s': did you mean '%s'?", kt_string_text(&visible), nearest);
+        cli_error("there is no command '%s': did you mean '%s'?", name, nearest);
     else
-        cli_error("there is no command '%s': 'ktrace --help' lists them", kt_string_text(&visible));
-    kt_string_destroy(&visible);
+        cli_error("there is no command '%s': 'ktrace --help' lists them", name);
     return CLI_USAGE;
 }
 
@@ -248,11 +249,7 @@ static int refuse_surplus(int argc, char **argv, int wanted)
 {
     if (argc <= wanted)
         return CLI_OK;
-    struct kt_string visible = KT_STRING_INIT;
-    kt_string_append_visible(&visible, argv[wanted]);
-    cli_error("there is '%s' after '%s', which takes no more: see 'ktrace --help'", kt_string_text(&visible),
-              argv[wanted - 1]);
-    kt_string_destroy(&visible);
+    cli_error("there is '%s' after '%s', which takes no more: see 'ktrace --help'", argv[wanted], argv[wanted - 1]);
     return CLI_USAGE;
 }
 

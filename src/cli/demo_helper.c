@@ -1,0 +1,95 @@
+#include "child.h"
+#include "demo.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { HELPER_NO_DEVICE = 77 };
+
+static const char otherwise[] = "'ktrace doctor' says what it finds here, 'ktrace demo --on replay' does without it";
+
+struct execution {
+    const char *path, *trace_path;
+    int *error; /* shared: errno, where the program cannot be run */
+};
+
+static int execute(void *context)
+{
+    const struct execution *execution = context;
+    char *const arguments[] = {(char *)execution->path, (char *)execution->trace_path, NULL};
+    execv(execution->path, arguments);
+    *execution->error = errno;
+    return CLI_FAILURE;
+}
+
+static bool is_empty(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && status.st_size == 0;
+}
+
+static enum demo_made judge(struct kt_string *why, const struct demo_helper *helper, const char *trace_path,
+                            const struct cli_child *child, int limit_s)
+{
+    struct kt_string line = KT_STRING_INIT, end = KT_STRING_INIT, visible = KT_STRING_INIT;
+    cli_child_append_last_line(&line, child);
+    cli_child_append_end(&end, child, limit_s);
+    const char *said = line.length ? kt_string_text(&line) : "it said nothing";
+    enum demo_made made = DEMO_FAILED;
+    if (cli_child_exited_with(child, HELPER_NO_DEVICE)) {
+        kt_string_append(why, said);
+        made = DEMO_NOT_MADE;
+    } else if (cli_child_exited_with(child, 0) && !is_empty(trace_path)) {
+        kt_string_append_visible(&visible, kt_string_text(&line));
+        cli_print(kt_string_text(&visible));
+        cli_print(visible.length ? "\n" : "");
+        made = DEMO_MADE;
+    } else if (cli_child_exited_with(child, 0)) {
+        cli_error("%s ended without a trace: %s; %s", helper->name, said, otherwise);
+    } else {
+        cli_error("%s %s%s: %s; %s", helper->name, kt_string_text(&end),
+                  child->was_stopped ? " (--timeout waits longer)" : "", said, otherwise);
+    }
+    kt_string_destroy(&line);
+    kt_string_destroy(&end);
+    kt_string_destroy(&visible);
+    return made;
+}
+
+static enum demo_made run(struct kt_string *why, const struct demo_helper *helper, struct execution *execution,
+                          int limit_s)
+{
+    struct cli_child child = CLI_CHILD_INIT;
+    enum demo_made made = DEMO_FAILED;
+    if (cli_child_run(&child, execute, execution, limit_s) == 0) {
+        if (*execution->error)
+            cli_error("%s: cannot run: %s", execution->path, strerror(*execution->error));
+        else
+            made = judge(why, helper, execution->trace_path, &child, limit_s);
+    }
+    cli_child_destroy(&child);
+    return made;
+}
+
+enum demo_made demo_run_helper(struct kt_string *why, const struct demo_helper *helper, const char *trace_path,
+                               int limit_s)
+{
+    char *path = demo_find_helper(helper);
+    if (!path) {
+        kt_string_append(why, helper->missing);
+        return DEMO_NOT_MADE;
+    }
+    /* Its kernels are of this runtime, whatever the caller's programs are told to record. */
+    setenv("KTRACE_BACKEND", helper->on, 1);
+    struct execution execution = {.path = path, .trace_path = trace_path};
+    execution.error = cli_child_share(sizeof *execution.error);
+    const enum demo_made made = execution.error ? run(why, helper, &execution, limit_s) : DEMO_FAILED;
+    cli_child_unshare(execution.error, sizeof *execution.error);
+    free(path);
+    return made;
+}
