@@ -160,7 +160,7 @@ static int is_trusted(const char *path)
 static int try_beside(const char *file)
 {
     /* The same folder; of an installed program, then of one in libexec/ktrace; of one in the build tree. */
-    static const char *const places[] = {"", "../lib/", "../../lib/", "../", "../../"};
+    static const char *const places[] = {"", "../lib/", "../lib64/", "../../lib/", "../../lib64/", "../", "../../"};
     const char *slash = strrchr(file, '/');
     char place[PATH_MAX], path[PATH_MAX];
     int status = KTRACE_ERROR_NO_DEVICE;
