@@ -9,10 +9,22 @@
 /* What the module was compiled with stays: the host writes behind it. */
 #define MODE_OFFSET offsetof(struct ktrace_control, mode)
 #define REST_OFFSET (MODE_OFFSET + sizeof(uint32_t))
+#define ROOM_OFFSET offsetof(struct ktrace_control, regions_per_partition)
 
 static int write_mode(struct kt_arming *arming, const struct kt_armed_module *armed, uint32_t mode)
 {
     return arming->backend->ops->to_device(arming->backend, armed->control + MODE_OFFSET, &mode, sizeof mode);
+}
+
+/* The mode and the room, each of which says that the module is dormant: a wave's view of the block may be older in part. The
+ * rest stays, as waves that are inside still need it. */
+static int make_dormant(struct kt_arming *arming, const struct kt_armed_module *armed)
+{
+    const uint32_t none = 0;
+    const int status = write_mode(arming, armed, KTRACE_MODE_DORMANT);
+    const int second =
+        arming->backend->ops->to_device(arming->backend, armed->control + ROOM_OFFSET, &none, sizeof none);
+    return status < 0 ? status : second;
 }
 
 /* Everything else first: a kernel that starts meanwhile sees a module that is dormant, or whole. */
@@ -104,7 +116,7 @@ void kt_arming_remove(struct kt_arming *arming, const struct kt_registry_entry *
         struct kt_armed_module *armed = &arming->modules[i];
         if (armed->entry != entry)
             continue;
-        write_mode(arming, armed, KTRACE_MODE_DORMANT);
+        make_dormant(arming, armed);
         armed->entry = NULL;
     }
 }
@@ -115,7 +127,7 @@ int kt_arming_disarm(struct kt_arming *arming)
     for (uint32_t i = 0; i < arming->count; i++) {
         if (!is_loaded(&arming->modules[i]))
             continue;
-        const int status = write_mode(arming, &arming->modules[i], KTRACE_MODE_DORMANT);
+        const int status = make_dormant(arming, &arming->modules[i]);
         if (first_status == KTRACE_OK)
             first_status = status;
     }

@@ -8,10 +8,7 @@
 #include "locks.h"
 #include "registry.h"
 
-static const struct {
-    const char *name;
-    int (*open)(struct kt_backend **out);
-} backends[] = {{"cuda", kt_backend_open_cuda}, {"hip", kt_backend_open_hip}};
+static const struct kt_runtime *const runtimes[] = {&kt_cuda_runtime, &kt_hip_runtime};
 enum { CUDA, HIP, BACKENDS };
 
 const char *kt_backend_runtime(uint32_t arch)
@@ -22,8 +19,8 @@ const char *kt_backend_runtime(uint32_t arch)
 static int name_one(struct kt_backend_candidates *out, const char *name, const char *who)
 {
     for (int i = 0; i < BACKENDS; i++) {
-        if (strcmp(name, backends[i].name) == 0) {
-            *out = (struct kt_backend_candidates){{backends[i].name}, 1};
+        if (strcmp(name, runtimes[i]->name) == 0) {
+            *out = (struct kt_backend_candidates){{runtimes[i]->name}, 1};
             return KTRACE_OK;
         }
     }
@@ -43,15 +40,15 @@ int kt_backend_candidates(struct kt_backend_candidates *out, const char *wanted)
     kt_state_unlock();
     *out = (struct kt_backend_candidates){{0}, 0};
     if (nvidia || !amdgcn)
-        out->names[out->count++] = backends[CUDA].name;
+        out->names[out->count++] = runtimes[CUDA]->name;
     if (amdgcn || !nvidia)
-        out->names[out->count++] = backends[HIP].name;
+        out->names[out->count++] = runtimes[HIP]->name;
     return KTRACE_OK;
 }
 
 int kt_backend_open(struct kt_backend **out, const char *name)
 {
-    return backends[strcmp(name, backends[HIP].name) == 0 ? HIP : CUDA].open(out);
+    return runtimes[strcmp(name, runtimes[HIP]->name) == 0 ? HIP : CUDA]->open_current(out);
 }
 
 int kt_backend_choose(struct kt_backend **out, const char *wanted)

@@ -351,8 +351,11 @@ static int take_snapshot(struct kt_snapshot **out, struct ktrace_capture *captur
         take_anchor(capture);
         status = arm_newcomers(capture);
     }
-    struct kt_usage usage = {.rows = capture->buffer.layout.regions_per_partition}; /* all, when it cannot be asked */
+    struct kt_usage usage = {0};
     struct kt_snapshot *snapshot = NULL;
+    if (status == KTRACE_OK)
+        status = peek ? kt_buffer_look(&usage, capture->backend, &capture->buffer, 1)
+                      : kt_buffer_turn(&usage, capture->backend, &capture->buffer);
     if (status == KTRACE_OK)
         status = kt_collect(&snapshot, &usage, capture->backend, &capture->buffer, &capture->arming, peek);
     if (status == KTRACE_OK)
@@ -497,7 +500,7 @@ int ktrace_capture_clear(struct ktrace_capture *capture)
     if (status == KTRACE_OK) {
         struct kt_usage usage = {0};
         kt_state_lock();
-        status = kt_buffer_usage(&usage, capture->backend, &capture->buffer, 0);
+        status = kt_buffer_turn(&usage, capture->backend, &capture->buffer);
         if (status == KTRACE_OK)
             status = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
         if (status == KTRACE_OK)

@@ -38,9 +38,9 @@ int kt_check_header(const struct ktrace_wave_header *header, uint32_t arch, uint
     if (header->magic != KTRACE_WAVE_MAGIC)
         return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: magic 0x%08x is not 0x%08x", n, header->magic,
                        KTRACE_WAVE_MAGIC);
-    if (header->version != KTRACE_WIRE_VERSION)
+    if (header->version == 0 || header->version > KTRACE_WIRE_VERSION)
         return kt_fail(KTRACE_ERROR_VERSION,
-                       "wave %llu: its kernel was compiled with wire version %u, this library reads version %u", n,
+                       "wave %llu: its kernel was compiled with wire version %u, this library reads versions 1 to %u", n,
                        header->version, KTRACE_WIRE_VERSION);
     if (header->arch < KTRACE_ARCH_NVIDIA || header->arch > KTRACE_ARCH_HOST)
         return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: architecture %u is unknown", n, header->arch);

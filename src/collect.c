@@ -7,81 +7,6 @@
 #include "error.h"
 #include "modules.h"
 
-/* ---- The buffer ------------------------------------------------------------------------------------------------- */
-
-int kt_buffer_make(struct kt_buffer *out, struct kt_backend *backend, const struct kt_layout *layout)
-{
-    struct kt_buffer buffer = {.layout = *layout};
-    const uint64_t alignment = layout->alignment_bytes, bytes = layout->total_bytes + alignment;
-    int status = backend->ops->allocate(&buffer.allocation, backend, bytes);
-    if (status == KTRACE_OK)
-        status = backend->ops->allocate(&buffer.counters, backend, sizeof(struct ktrace_counters));
-    if (status == KTRACE_OK)
-        status = backend->ops->clear(backend, buffer.allocation, bytes);
-    if (status == KTRACE_OK)
-        status = backend->ops->clear(backend, buffer.counters, sizeof(struct ktrace_counters));
-    if (status < 0) {
-        kt_buffer_free(&buffer, backend);
-        return status;
-    }
-    buffer.main_rings = (buffer.allocation + alignment - 1) / alignment * alignment;
-    buffer.lane_rings = buffer.main_rings + layout->lane_rings_offset;
-    buffer.headers = buffer.main_rings + layout->headers_offset;
-    *out = buffer;
-    return KTRACE_OK;
-}
-
-void kt_buffer_free(struct kt_buffer *buffer, struct kt_backend *backend)
-{
-    if (buffer->allocation)
-        backend->ops->release(backend, buffer->allocation);
-    if (buffer->counters)
-        backend->ops->release(backend, buffer->counters);
-    *buffer = (struct kt_buffer){0};
-}
-
-int kt_buffer_usage(struct kt_usage *out, struct kt_backend *backend, const struct kt_buffer *buffer, int peek)
-{
-    struct ktrace_counters *counters = malloc(sizeof *counters);
-    if (counters == NULL)
-        return kt_fail_memory(sizeof *counters);
-    const int status =
-        backend->ops->to_host(backend, counters, buffer->counters, sizeof *counters, sizeof *counters, 1, peek);
-    struct kt_usage usage = {0};
-    for (uint32_t i = 0; status == KTRACE_OK && i < buffer->layout.partitions; i++) {
-        const struct ktrace_counter_line *line = &counters->partition[i];
-        const uint64_t given =
-            line->claims < buffer->layout.regions_per_partition ? line->claims : buffer->layout.regions_per_partition;
-        usage.waves_recorded += given;
-        usage.waves_filtered += line->filtered;
-        if (given > usage.rows)
-            usage.rows = given;
-    }
-    usage.waves_dropped = status == KTRACE_OK ? counters->all.dropped : 0;
-    free(counters);
-    if (status == KTRACE_OK)
-        *out = usage;
-    return status;
-}
-
-int kt_buffer_clear(const struct kt_buffer *buffer, struct kt_backend *backend, const struct kt_usage *usage)
-{
-    const struct kt_layout *layout = &buffer->layout;
-    const uint64_t regions = usage->rows * layout->partitions;
-    int status = KTRACE_OK;
-    if (regions) {
-        status = backend->ops->clear(backend, buffer->main_rings, regions * kt_layout_main_pitch_bytes(layout));
-        if (status == KTRACE_OK && layout->lane_ring_slots)
-            status = backend->ops->clear(backend, buffer->lane_rings,
-                                         regions * KT_LANE_RINGS * kt_layout_lane_ring_bytes(layout));
-        if (status == KTRACE_OK)
-            status = backend->ops->clear(backend, buffer->headers, regions * sizeof(struct ktrace_wave_header));
-    }
-    if (status == KTRACE_OK)
-        status = backend->ops->clear(backend, buffer->counters, sizeof(struct ktrace_counters));
-    return status;
-}
-
 /* ---- Copying ---------------------------------------------------------------------------------------------------- */
 
 /* Where a wave's rings are in host memory. */
@@ -95,6 +20,7 @@ struct wave_source {
 struct collection {
     struct kt_backend *backend;
     const struct kt_buffer *buffer;
+    struct kt_half half; /* where it begins */
     struct kt_usage *usage;
     int peek;
     struct kt_snapshot *snapshot;
@@ -176,7 +102,7 @@ static int copy_headers(struct collection *work)
     work->sources = calloc(regions ? regions : 1, sizeof *work->sources);
     if (snapshot->waves == NULL || work->sources == NULL)
         return kt_fail_memory(regions * bytes);
-    const int status = work->backend->ops->to_host(work->backend, snapshot->waves, work->buffer->headers, bytes, bytes,
+    const int status = work->backend->ops->to_host(work->backend, snapshot->waves, work->half.headers, bytes, bytes,
                                                    regions, work->peek);
     if (status < 0)
         return status;
@@ -233,7 +159,7 @@ static int copy_main_rings(struct collection *work)
     work->main_data = malloc(regions * work->main_bytes);
     if (work->main_data == NULL)
         return kt_fail_memory(regions * work->main_bytes);
-    const int status = work->backend->ops->to_host(work->backend, work->main_data, work->buffer->main_rings,
+    const int status = work->backend->ops->to_host(work->backend, work->main_data, work->half.main_rings,
                                                    work->main_bytes, pitch, regions, work->peek);
     for (uint64_t i = 0; i < work->snapshot->wave_count; i++)
         work->sources[i].main_ring = work->main_data + work->sources[i].region * work->main_bytes;
@@ -259,7 +185,7 @@ static int copy_lane_rings(struct collection *work)
 
     int status = KTRACE_OK;
     if (all)
-        status = work->backend->ops->to_host(work->backend, work->lane_data, work->buffer->lane_rings, work->lane_bytes,
+        status = work->backend->ops->to_host(work->backend, work->lane_data, work->half.lane_rings, work->lane_bytes,
                                              pitch, rows * KT_LANE_RINGS, work->peek);
     unsigned char *next = work->lane_data;
     for (uint64_t i = 0; i < wave_count && status == KTRACE_OK; i++) {
@@ -271,7 +197,7 @@ static int copy_lane_rings(struct collection *work)
             continue;
         }
         status =
-            work->backend->ops->to_host(work->backend, next, work->buffer->lane_rings + region * KT_LANE_RINGS * pitch,
+            work->backend->ops->to_host(work->backend, next, work->half.lane_rings + region * KT_LANE_RINGS * pitch,
                                         work->lane_bytes, pitch, KT_LANE_RINGS, work->peek);
         work->sources[i].lane_rings = next;
         next += wave_bytes;
@@ -469,14 +395,15 @@ static int copy_modules(struct kt_snapshot *snapshot, const struct kt_arming *ar
 int kt_collect(struct kt_snapshot **out, struct kt_usage *usage, struct kt_backend *backend,
                const struct kt_buffer *buffer, const struct kt_arming *arming, int peek)
 {
-    struct collection work = {.backend = backend, .buffer = buffer, .usage = usage, .peek = peek};
-    int status = kt_buffer_usage(usage, backend, buffer, peek);
-    if (status < 0)
-        return status;
+    struct collection work = {.backend = backend,
+                              .buffer = buffer,
+                              .half = kt_buffer_half(buffer, usage->half),
+                              .usage = usage,
+                              .peek = peek};
     work.snapshot = kt_snapshot_new();
     if (work.snapshot == NULL)
         return KTRACE_ERROR_MEMORY;
-    status = copy_headers(&work);
+    int status = copy_headers(&work);
     if (status == KTRACE_OK)
         status = copy_rings(&work);
     if (status == KTRACE_OK && raise_wrapped_counts(&work))

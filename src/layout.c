@@ -4,8 +4,8 @@
 
 #include "error.h"
 
-/* A wave numbers its lanes' rings with 32 bits: 31 a region. */
-#define MAX_REGIONS (1u << 27)
+/* A wave numbers its lanes' rings with 32 bits: 31 a region, of two halves. */
+#define MAX_REGIONS (1u << 26)
 
 static uint64_t round_up(uint64_t value, uint64_t multiple)
 {
@@ -72,15 +72,16 @@ static int fail_small(const struct kt_layout *layout)
 /* Main rings first: what follows a multiple of the larger power of two need only be aligned to the smaller. */
 static void place_rings(struct kt_layout *layout)
 {
+    const uint64_t regions = KT_HALVES * layout->regions;
     const uint64_t header_bytes = sizeof(struct ktrace_wave_header), lane_bytes = kt_layout_lane_ring_bytes(layout);
     const uint64_t main_bytes =
         layout->arch == KTRACE_ARCH_AMDGCN ? KTRACE_RING_OVERHANG_BYTES : kt_layout_main_ring_bytes(layout);
     layout->alignment_bytes = larger(larger(main_bytes, lane_bytes), header_bytes);
     layout->lane_rings_offset =
-        round_up(layout->regions * kt_layout_main_pitch_bytes(layout), larger(lane_bytes, KTRACE_SLOT_BYTES));
+        round_up(regions * kt_layout_main_pitch_bytes(layout), larger(lane_bytes, KTRACE_SLOT_BYTES));
     layout->headers_offset =
-        round_up(layout->lane_rings_offset + layout->regions * KT_LANE_RINGS * lane_bytes, header_bytes);
-    layout->total_bytes = layout->headers_offset + layout->regions * header_bytes;
+        round_up(layout->lane_rings_offset + regions * KT_LANE_RINGS * lane_bytes, header_bytes);
+    layout->total_bytes = layout->headers_offset + regions * header_bytes;
 }
 
 int kt_layout_make(struct kt_layout *out, uint32_t arch, uint64_t buffer_bytes, uint32_t events_per_wave,

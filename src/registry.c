@@ -71,13 +71,14 @@ static struct kt_registry_entry *find(const struct ktrace_registration *registra
 
 /* Adds it at the end: modules are numbered in the order in which they came. `*out` is what was there before, or new. */
 static int add(struct kt_registry_entry **out, struct ktrace_registration *registration, void *driver_module,
-               uint32_t arch)
+               uint64_t owner, uint32_t arch)
 {
     struct kt_registry_entry *entry = calloc(1, sizeof *entry);
     if (entry == NULL)
         return kt_fail_memory(sizeof *entry);
     entry->registration = registration;
     entry->driver_module = driver_module;
+    entry->owner = owner;
     entry->arch = arch;
     kt_list_lock();
     *out = find(registration, driver_module);
@@ -109,7 +110,7 @@ void ktrace_register(struct ktrace_registration *registration)
 {
     struct kt_registry_entry *entry;
     if (registration && registration->struct_size >= offsetof(struct ktrace_registration, arch))
-        add(&entry, registration, NULL, arch_of(registration));
+        add(&entry, registration, NULL, 0, arch_of(registration));
 }
 
 /* From static destructors, which must not wait: an open capture finds the mark. */
@@ -122,16 +123,17 @@ void ktrace_unregister(struct ktrace_registration *registration)
     kt_list_unlock();
 }
 
-static int attach(void *module, uint32_t arch, int (*check)(void *module), const char *call)
+static int attach(void *module, uint32_t arch, int (*check)(uint64_t *owner, void *module), const char *call)
 {
     if (module == NULL)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: the module is NULL", call);
-    int status = check(module);
+    uint64_t owner = 0;
+    int status = check(&owner, module);
     if (status < 0)
         return status;
     struct kt_registry_entry *entry;
     kt_state_lock();
-    status = add(&entry, NULL, module, arch);
+    status = add(&entry, NULL, module, owner, arch);
     if (status == KTRACE_OK && listening) {
         status = listening->attached(listening, entry);
         if (status < 0)

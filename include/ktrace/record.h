@@ -38,8 +38,9 @@ typedef uint32_t ktrace_u32;
 typedef uint64_t ktrace_u64;
 #endif
 
-/* Bumped when a struct below changes meaning. The host refuses a module or a wave with another version. */
-#define KTRACE_WIRE_VERSION 1
+/* Bumped when a struct below changes meaning. The host refuses a module with another version. Version 1 had no halves: waves
+ * and sites of both versions are read alike, from files. */
+#define KTRACE_WIRE_VERSION 2
 
 #define KTRACE_SITE_MAGIC 0x544Bu        /* "KT" */
 #define KTRACE_CONTROL_MAGIC 0x5443544Bu /* "KTCT" */
@@ -138,7 +139,8 @@ struct ktrace_control {
     ktrace_u32 main_ring_bytes; /* power of two, at least 8 */
     ktrace_u32 lane_ring_bytes; /* power of two, at least 8 */
     ktrace_u32 partitions;      /* power of two, at most KTRACE_MAX_PARTITIONS */
-    ktrace_u32 regions_per_partition;
+    ktrace_u32 regions_per_partition; /* of one half; 0 as long as the module is dormant, so that a wave which sees the
+                                         block while it is being written is dormant, too */
     struct ktrace_filter filter;
 };
 
@@ -149,11 +151,15 @@ struct ktrace_control_amdgcn {
     ktrace_u64 sites_end;
 };
 
+/* The buffer has two halves, so that waves record into one while the host reads the other. A claim says which: its top bit is
+ * the half that counters are in, and the host exchanges them when it changes halves. */
+#define KTRACE_CLAIM_HALF ((ktrace_u64)1 << 63)
+
 /* One 128-byte line a partition, then one for what did not fit or was filtered. 64 bits: they never wrap. Partition p's
- * i-th claim owns region i * partitions + p, so that used regions lie together. */
+ * i-th claim in half h owns region (h * regions_per_partition + i) * partitions + p, so that used regions lie together. */
 struct ktrace_counter_line {
-    ktrace_u64 claims;   /* partition lines: claims so far, those past the end included */
-    ktrace_u64 full;     /* last line: 1 once a wave found every partition full */
+    ktrace_u64 claims;   /* partition lines: KTRACE_CLAIM_HALF or 0, and claims so far, those past the end included */
+    ktrace_u64 full;     /* last line: 1 + the half in which a wave found every partition full */
     ktrace_u64 dropped;  /* last line: waves that found no region */
     ktrace_u64 filtered; /* last line: waves that the filter turned away */
     ktrace_u64 reserved[12];

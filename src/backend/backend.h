@@ -1,6 +1,6 @@
 /* backend.h - what libktrace needs of a device runtime.
  *
- * A backend is opened on the calling thread's current device and belongs to one capture. Addresses are device addresses.
+ * A backend is opened on one device and belongs to one capture. Addresses are device addresses.
  * Calls come from one thread at a time, not always the same, but for `synchronize`, beside which any other may run: each
  * enters the device's context for its own duration. All return 0 or a negative status with the error set.
  */
@@ -11,7 +11,8 @@
 
 struct kt_device_facts {
     char name[128];
-    uint32_t arch; /* enum ktrace_arch */
+    uint32_t ordinal; /* of the runtime's devices */
+    uint32_t arch;    /* enum ktrace_arch */
     uint32_t places;
     uint32_t clock_khz;
     uint32_t wall_tick_ns;
@@ -33,6 +34,10 @@ struct kt_backend_ops {
      * kernels nor is ordered after them. */
     int (*to_host)(struct kt_backend *backend, void *data, uint64_t address, uint64_t row_bytes, uint64_t pitch_bytes,
                    uint64_t rows, int peek);
+    /* Puts each counter of the struct ktrace_counters at `address` to what a half begins with (`claims`, and zeros) and
+     * hands over what was there, in one step for each counter, whatever waves count meanwhile. NULL or
+     * KTRACE_ERROR_UNSUPPORTED: it cannot be done. */
+    int (*exchange)(struct kt_backend *backend, struct ktrace_counters *before, uint64_t address, uint64_t claims);
     /* Waits for all work. KTRACE_ERROR_STATE while a stream is being captured into a graph. */
     int (*synchronize)(struct kt_backend *backend);
     /* The allocation or constant bank that holds `address`, or what can be read of a loaded code object from there on.
@@ -51,11 +56,22 @@ struct kt_backend_ops {
 
 struct kt_backend {
     const struct kt_backend_ops *ops;
+    uint64_t owner; /* of driver modules: those that were attached with the same are of this device. 0: of any */
 };
 
-/* On the current CUDA device: of the calling thread's context, or device 0's primary one. */
-int kt_backend_open_cuda(struct kt_backend **out);
-/* On the calling thread's current HIP device, which may be the simulator's. */
-int kt_backend_open_hip(struct kt_backend **out);
+/* The devices of one runtime. */
+struct kt_runtime {
+    const char *name; /* "cuda" */
+    uint32_t arch;    /* enum ktrace_arch */
+    /* On the calling thread's current device. Of CUDA: of its current context, or of device 0. */
+    int (*open_current)(struct kt_backend **out);
+    int (*open_device)(struct kt_backend **out, uint32_t ordinal);
+    /* On the device that driver modules of this owner are on. */
+    int (*open_owner)(struct kt_backend **out, uint64_t owner);
+    int (*device_count)(uint32_t *count);
+    /* Something has used the device in this process. */
+    int (*is_in_use)(uint32_t ordinal);
+};
+extern const struct kt_runtime kt_cuda_runtime, kt_hip_runtime;
 
 #endif

@@ -9,6 +9,7 @@
 #include "backend.h"
 #include "cuda_api.h"
 #include "cuda_modules.h"
+#include "cuda_service.h"
 #include "peek.h"
 
 struct cuda_backend {
@@ -16,40 +17,14 @@ struct cuda_backend {
     const struct kt_cuda_api *api;
     kt_cu_context context;
     kt_cu_device device;
+    uint32_t ordinal;
     int primary_retained;
     kt_cu_stream peek_stream;
     void *staging; /* pinned, for peeks: allocated at once, as a hung kernel would block the allocation */
-    kt_cu_module clock_module;
-    kt_cu_function clock_kernel;
-    kt_cu_pointer clock_result;
+    kt_cu_module service_module;
+    kt_cu_function clock_kernel, exchange_kernel; /* NULL: the driver has no compiler */
+    kt_cu_pointer service_result;                 /* device memory of a struct ktrace_counters */
 };
-
-/* Stores the wall clock and the smallest step seen in 16 changes of it. Compiled by the driver. */
-static const char clock_source[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
-                                   ".visible .entry ktrace_wall_clock(.param .u64 result)\n"
-                                   "{\n"
-                                   "    .reg .u64 %out, %last, %now, %step, %least;\n"
-                                   "    .reg .u32 %left;\n"
-                                   "    .reg .pred %same, %more;\n"
-                                   "    ld.param.u64 %out, [result];\n"
-                                   "    cvta.to.global.u64 %out, %out;\n"
-                                   "    mov.u64 %least, 1000000000;\n"
-                                   "    mov.u32 %left, 17;\n"
-                                   "    mov.u64 %last, %globaltimer;\n"
-                                   "next:\n"
-                                   "    mov.u64 %now, %globaltimer;\n"
-                                   "    setp.eq.u64 %same, %now, %last;\n"
-                                   "    @%same bra next;\n"
-                                   "    sub.u64 %step, %now, %last;\n"
-                                   "    min.u64 %least, %least, %step;\n"
-                                   "    mov.u64 %last, %now;\n"
-                                   "    sub.u32 %left, %left, 1;\n"
-                                   "    setp.ne.u32 %more, %left, 0;\n"
-                                   "    @%more bra next;\n"
-                                   "    st.global.u64 [%out], %now;\n"
-                                   "    st.global.u64 [%out+8], %least;\n"
-                                   "    ret;\n"
-                                   "}\n";
 
 static struct cuda_backend *of(struct kt_backend *backend)
 {
@@ -74,10 +49,10 @@ static void cuda_close(struct kt_backend *backend)
 {
     struct cuda_backend *cuda = of(backend);
     if (enter(cuda) == KTRACE_OK) {
-        if (cuda->clock_result)
-            cuda->api->memory_free(cuda->clock_result);
-        if (cuda->clock_module)
-            cuda->api->module_unload(cuda->clock_module);
+        if (cuda->service_result)
+            cuda->api->memory_free(cuda->service_result);
+        if (cuda->service_module)
+            cuda->api->module_unload(cuda->service_module);
         if (cuda->staging)
             cuda->api->host_free(cuda->staging);
         if (cuda->peek_stream)
@@ -96,28 +71,47 @@ static int attribute(struct cuda_backend *cuda, int which)
     return value;
 }
 
-/* Runs the clock kernel; host_before and host_after enclose the launch and its end. */
-static kt_cu_result read_clock(struct cuda_backend *cuda, uint64_t result[2])
+/* Runs a kernel of our own beside all others, and reads what it left in service_result. */
+static kt_cu_result serve(struct cuda_backend *cuda, kt_cu_function kernel, unsigned int blocks, unsigned int threads,
+                          void **parameters, void *result, size_t bytes)
 {
-    void *parameters[] = {&cuda->clock_result};
     kt_cu_result status =
-        cuda->api->launch_kernel(cuda->clock_kernel, 1, 1, 1, 1, 1, 1, 0, cuda->peek_stream, parameters, NULL);
+        cuda->api->launch_kernel(kernel, blocks, 1, 1, threads, 1, 1, 0, cuda->peek_stream, parameters, NULL);
     if (status == KT_CU_SUCCESS)
         status = cuda->api->stream_synchronize(cuda->peek_stream);
     if (status != KT_CU_SUCCESS)
         return status;
     const struct kt_cu_memcpy2d copy = {.source_memory_type = KT_CU_MEMORYTYPE_DEVICE,
-                                        .source_device = cuda->clock_result,
+                                        .source_device = cuda->service_result,
                                         .destination_memory_type = KT_CU_MEMORYTYPE_HOST,
                                         .destination_host = cuda->staging,
-                                        .width_bytes = 16,
+                                        .width_bytes = bytes,
                                         .height = 1};
     status = cuda->api->copy_2d_async(&copy, cuda->peek_stream);
     if (status == KT_CU_SUCCESS)
         status = cuda->api->stream_synchronize(cuda->peek_stream);
     if (status == KT_CU_SUCCESS)
-        memcpy(result, cuda->staging, 16);
+        memcpy(result, cuda->staging, bytes);
     return status;
+}
+
+static kt_cu_result read_clock(struct cuda_backend *cuda, uint64_t result[2])
+{
+    void *parameters[] = {&cuda->service_result};
+    return serve(cuda, cuda->clock_kernel, 1, 1, parameters, result, 2 * sizeof *result);
+}
+
+static int cuda_exchange(struct kt_backend *backend, struct ktrace_counters *before, uint64_t address, uint64_t claims)
+{
+    struct cuda_backend *cuda = of(backend);
+    if (cuda->exchange_kernel == NULL)
+        return kt_fail(KTRACE_ERROR_UNSUPPORTED, "the driver could not compile the kernel that exchanges counters");
+    if (enter(cuda) < 0)
+        return KTRACE_ERROR_DEVICE;
+    void *parameters[] = {&address, &claims, &cuda->service_result};
+    const kt_cu_result result =
+        serve(cuda, cuda->exchange_kernel, KT_SERVICE_BLOCKS, KT_SERVICE_THREADS, parameters, before, sizeof *before);
+    return leave(cuda, result, "exchanging the capture's counters");
 }
 
 static int cuda_facts(struct kt_device_facts *out, struct kt_backend *backend)
@@ -132,6 +126,7 @@ static int cuda_facts(struct kt_device_facts *out, struct kt_backend *backend)
         result = read_clock(cuda, clock);
     if (leave(cuda, result, "asking for the device's facts") < 0)
         return KTRACE_ERROR_DEVICE;
+    facts.ordinal = cuda->ordinal;
     facts.places = (uint32_t)attribute(cuda, KT_CU_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     facts.clock_khz = (uint32_t)attribute(cuda, KT_CU_ATTRIBUTE_CLOCK_RATE_KHZ);
     facts.capability = (uint32_t)(attribute(cuda, KT_CU_ATTRIBUTE_CAPABILITY_MAJOR) * 10 +
@@ -301,17 +296,23 @@ static int cuda_registered_control(uint64_t *address, struct kt_backend *backend
     return KTRACE_OK;
 }
 
-int kt_cuda_module_check(void *module)
+int kt_cuda_module_check(uint64_t *owner, void *module)
 {
     const struct kt_cuda_api *api;
     const int status = kt_cuda_api_open(&api);
     if (status < 0)
         return status;
     kt_cu_pointer pointer = 0;
-    const kt_cu_result result = api->module_get_global(&pointer, NULL, module, control_name);
+    kt_cu_context context = NULL;
+    kt_cu_result result = api->module_get_global(&pointer, NULL, module, control_name);
     if (result == KT_CU_ERROR_NOT_FOUND)
         return control_missing();
-    return result == KT_CU_SUCCESS ? KTRACE_OK : kt_cuda_fail(api, result, "looking for the module's control block");
+    if (result == KT_CU_SUCCESS)
+        result = api->context_get_current(&context);
+    if (result != KT_CU_SUCCESS)
+        return kt_cuda_fail(api, result, "looking for the module's control block");
+    *owner = (uint64_t)(uintptr_t)context;
+    return KTRACE_OK;
 }
 
 static uint64_t host_now_ns(void)
@@ -350,6 +351,7 @@ static const struct kt_backend_ops cuda_ops = {
     .clear = cuda_clear,
     .to_device = cuda_to_device,
     .to_host = cuda_to_host,
+    .exchange = cuda_exchange,
     .synchronize = cuda_synchronize,
     .range_of = cuda_range_of,
     .module_control = cuda_module_control,
@@ -357,24 +359,44 @@ static const struct kt_backend_ops cuda_ops = {
     .host_anchor = cuda_host_anchor,
 };
 
-/* The calling thread's context, or device 0's primary one, which is what the runtime would use. */
-static int find_context(struct cuda_backend *cuda)
+static int retain_primary(struct cuda_backend *cuda, uint32_t ordinal)
 {
-    kt_cu_result result = cuda->api->context_get_current(&cuda->context);
+    kt_cu_result result = cuda->api->device_get(&cuda->device, (int)ordinal);
+    if (result != KT_CU_SUCCESS && ordinal == 0)
+        return kt_fail(KTRACE_ERROR_NO_DEVICE, "there is a CUDA driver but no CUDA device");
     if (result != KT_CU_SUCCESS)
-        return kt_cuda_fail(cuda->api, result, "asking for the current CUDA context");
-    if (cuda->context == NULL) {
-        result = cuda->api->device_get(&cuda->device, 0);
-        if (result != KT_CU_SUCCESS)
-            return kt_fail(KTRACE_ERROR_NO_DEVICE, "there is a CUDA driver but no CUDA device");
-        result = cuda->api->primary_retain(&cuda->context, cuda->device);
-        if (result != KT_CU_SUCCESS)
-            return kt_cuda_fail(cuda->api, result, "opening a context on CUDA device 0");
-        cuda->primary_retained = 1;
-        return KTRACE_OK;
+        return kt_fail(KTRACE_ERROR_NO_DEVICE, "there is no CUDA device %u", ordinal);
+    result = cuda->api->primary_retain(&cuda->context, cuda->device);
+    char attempted[64];
+    snprintf(attempted, sizeof attempted, "opening a context on CUDA device %u", ordinal);
+    if (result != KT_CU_SUCCESS)
+        return kt_cuda_fail(cuda->api, result, attempted);
+    cuda->ordinal = ordinal;
+    cuda->primary_retained = 1;
+    return KTRACE_OK;
+}
+
+/* The ordinal of cuda->device. */
+static int find_ordinal(struct cuda_backend *cuda)
+{
+    int count = 0;
+    kt_cu_result result = cuda->api->device_count(&count);
+    for (int ordinal = 0; result == KT_CU_SUCCESS && ordinal < count; ordinal++) {
+        kt_cu_device device;
+        result = cuda->api->device_get(&device, ordinal);
+        if (result == KT_CU_SUCCESS && device == cuda->device)
+            cuda->ordinal = (uint32_t)ordinal;
     }
-    result = cuda->api->context_get_device(&cuda->device);
-    return result == KT_CU_SUCCESS ? KTRACE_OK : kt_cuda_fail(cuda->api, result, "asking for the current CUDA device");
+    return result == KT_CU_SUCCESS ? KTRACE_OK : kt_cuda_fail(cuda->api, result, "asking for the CUDA devices");
+}
+
+/* The device of cuda->context. */
+static int find_device(struct cuda_backend *cuda)
+{
+    int status = enter(cuda);
+    if (status == KTRACE_OK)
+        status = leave(cuda, cuda->api->context_get_device(&cuda->device), "asking for the CUDA device of a context");
+    return status == KTRACE_OK ? find_ordinal(cuda) : status;
 }
 
 static kt_cu_result prepare(struct cuda_backend *cuda)
@@ -383,24 +405,26 @@ static kt_cu_result prepare(struct cuda_backend *cuda)
     if (result == KT_CU_SUCCESS)
         result = cuda->api->host_allocate(&cuda->staging, KT_STAGING_BYTES, 0);
     if (result == KT_CU_SUCCESS)
-        result = cuda->api->memory_allocate(&cuda->clock_result, 16);
+        result = cuda->api->memory_allocate(&cuda->service_result, sizeof(struct ktrace_counters));
     if (result != KT_CU_SUCCESS)
         return result;
-    /* Without its compiler the driver cannot build the clock kernel: then there are no host anchors, no more. */
-    if (cuda->api->module_load_data(&cuda->clock_module, clock_source) == KT_CU_SUCCESS) {
-        if (cuda->api->module_get_function(&cuda->clock_kernel, cuda->clock_module, "ktrace_wall_clock") !=
-            KT_CU_SUCCESS)
-            cuda->clock_kernel = NULL;
-    } else {
-        cuda->clock_module = NULL;
+    /* Without its compiler the driver cannot build our kernels: then there are no host anchors, and counters are exchanged by
+     * the host. */
+    if (cuda->api->module_load_data(&cuda->service_module, kt_cuda_service_source) != KT_CU_SUCCESS) {
+        cuda->service_module = NULL;
+        return KT_CU_SUCCESS;
     }
-    return KT_CU_SUCCESS;
+    result = cuda->api->module_get_function(&cuda->clock_kernel, cuda->service_module, "ktrace_read_clock");
+    if (result == KT_CU_SUCCESS)
+        result =
+            cuda->api->module_get_function(&cuda->exchange_kernel, cuda->service_module, "ktrace_exchange_counters");
+    return result;
 }
 
-int kt_backend_open_cuda(struct kt_backend **out)
+static int new_backend(struct cuda_backend **out)
 {
     const struct kt_cuda_api *api;
-    int status = kt_cuda_api_open(&api);
+    const int status = kt_cuda_api_open(&api);
     if (status < 0)
         return status;
     struct cuda_backend *cuda = calloc(1, sizeof *cuda);
@@ -408,11 +432,18 @@ int kt_backend_open_cuda(struct kt_backend **out)
         return kt_fail_memory(sizeof *cuda);
     cuda->base.ops = &cuda_ops;
     cuda->api = api;
-    status = find_context(cuda);
+    *out = cuda;
+    return KTRACE_OK;
+}
+
+/* Takes over `cuda`, whose context was found if `status` says so. */
+static int finish_open(struct kt_backend **out, struct cuda_backend *cuda, int status)
+{
     if (status < 0) {
         free(cuda);
         return status;
     }
+    cuda->base.owner = (uint64_t)(uintptr_t)cuda->context;
     status = enter(cuda);
     if (status == KTRACE_OK)
         status = leave(cuda, prepare(cuda), "preparing the capture's stream");
@@ -423,3 +454,68 @@ int kt_backend_open_cuda(struct kt_backend **out)
     *out = &cuda->base;
     return KTRACE_OK;
 }
+
+static int cuda_open_current(struct kt_backend **out)
+{
+    struct cuda_backend *cuda = NULL;
+    int status = new_backend(&cuda);
+    if (status < 0)
+        return status;
+    const kt_cu_result result = cuda->api->context_get_current(&cuda->context);
+    if (result != KT_CU_SUCCESS)
+        status = kt_cuda_fail(cuda->api, result, "asking for the current CUDA context");
+    else
+        status = cuda->context ? find_device(cuda) : retain_primary(cuda, 0);
+    return finish_open(out, cuda, status);
+}
+
+static int cuda_open_device(struct kt_backend **out, uint32_t ordinal)
+{
+    struct cuda_backend *cuda = NULL;
+    const int status = new_backend(&cuda);
+    return status < 0 ? status : finish_open(out, cuda, retain_primary(cuda, ordinal));
+}
+
+static int cuda_open_owner(struct kt_backend **out, uint64_t owner)
+{
+    struct cuda_backend *cuda = NULL;
+    const int status = new_backend(&cuda);
+    if (status < 0)
+        return status;
+    cuda->context = (kt_cu_context)(uintptr_t)owner;
+    return finish_open(out, cuda, find_device(cuda));
+}
+
+static int cuda_device_count(uint32_t *count)
+{
+    const struct kt_cuda_api *api;
+    int devices = 0;
+    const int status = kt_cuda_api_open(&api);
+    if (status < 0)
+        return status;
+    const kt_cu_result result = api->device_count(&devices);
+    *count = result == KT_CU_SUCCESS && devices > 0 ? (uint32_t)devices : 0;
+    return result == KT_CU_SUCCESS ? KTRACE_OK : kt_cuda_fail(api, result, "counting the CUDA devices");
+}
+
+static int cuda_is_in_use(uint32_t ordinal)
+{
+    const struct kt_cuda_api *api;
+    kt_cu_device device;
+    unsigned int flags;
+    int active = 0;
+    if (kt_cuda_api_open(&api) < 0 || api->device_get(&device, (int)ordinal) != KT_CU_SUCCESS ||
+        api->primary_get_state(device, &flags, &active) != KT_CU_SUCCESS)
+        return 0;
+    return active;
+}
+
+const struct kt_runtime kt_cuda_runtime = {
+    .name = "cuda",
+    .arch = KTRACE_ARCH_NVIDIA,
+    .open_current = cuda_open_current,
+    .open_device = cuda_open_device,
+    .open_owner = cuda_open_owner,
+    .device_count = cuda_device_count,
+    .is_in_use = cuda_is_in_use,
+};

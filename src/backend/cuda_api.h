@@ -60,6 +60,7 @@ enum {
     X(device_get_attribute, cuDeviceGetAttribute, (int *value, int attribute, kt_cu_device device)) \
     X(primary_retain, cuDevicePrimaryCtxRetain, (kt_cu_context * context, kt_cu_device device)) \
     X(primary_release, cuDevicePrimaryCtxRelease_v2, (kt_cu_device device)) \
+    X(primary_get_state, cuDevicePrimaryCtxGetState, (kt_cu_device device, unsigned int *flags, int *active)) \
     X(context_get_current, cuCtxGetCurrent, (kt_cu_context * context)) \
     X(context_get_device, cuCtxGetDevice, (kt_cu_device * device)) \
     X(context_push, cuCtxPushCurrent_v2, (kt_cu_context context)) \

@@ -2,12 +2,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../error.h"
 #include "backend.h"
 #include "hip_api.h"
 #include "hip_modules.h"
 #include "peek.h"
+#include "service/amdgcn_code.h"
+#include "service_shape.h"
 
 /* Of a code object, range_of answers for so much at once. */
 #define RANGE_BYTES ((uint64_t)64 << 10)
@@ -21,6 +24,9 @@ struct hip_backend {
     int device;
     kt_hip_stream peek_stream;
     void *staging; /* pinned, for peeks: allocated at once, as a hung kernel would block the allocation */
+    kt_hip_module service_module;
+    kt_hip_function clock_kernel, exchange_kernel;
+    void *service_result; /* device memory of a struct ktrace_counters */
 };
 
 static struct hip_backend *of(struct kt_backend *backend)
@@ -55,6 +61,10 @@ static void hip_close(struct kt_backend *backend)
     struct hip_backend *hip = of(backend);
     int previous;
     if (enter(&previous, hip) == KTRACE_OK) {
+        if (hip->service_result)
+            hip->api->memory_free(hip->service_result);
+        if (hip->service_module)
+            hip->api->module_unload(hip->service_module);
         if (hip->staging)
             hip->api->host_free(hip->staging);
         if (hip->peek_stream)
@@ -97,6 +107,7 @@ static int hip_facts(struct kt_device_facts *out, struct kt_backend *backend)
         return kt_fail(KTRACE_ERROR_UNSUPPORTED,
                        "the wall clock of \"%s\" counts %u kHz, where gfx942 and gfx950 are known to count %u",
                        facts.name, khz, WALL_CLOCK_KHZ);
+    facts.ordinal = (uint32_t)hip->device;
     facts.places = attribute(hip, KT_HIP_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     facts.capability = major * 10 + minor;
     const char *target = minor == 5 ? "gfx950" : "gfx942";
@@ -204,6 +215,89 @@ static int hip_synchronize(struct kt_backend *backend)
     return leave(previous, hip, result, "waiting for the device");
 }
 
+/* ---- Kernels of our own ------------------------------------------------------------------------------------------ */
+
+/* Loaded when they are first needed. */
+static kt_hip_result load_service(struct hip_backend *hip)
+{
+    if (hip->service_module)
+        return KT_HIP_SUCCESS;
+    const uint32_t minor = attribute(hip, KT_HIP_ATTRIBUTE_CAPABILITY_MINOR);
+    const unsigned char *code = minor == 5 ? service_code_gfx950 : service_code_gfx942;
+    kt_hip_result result = KT_HIP_SUCCESS;
+    if (hip->service_result == NULL)
+        result = hip->api->memory_allocate(&hip->service_result, sizeof(struct ktrace_counters));
+    if (result == KT_HIP_SUCCESS)
+        result = hip->api->module_load_data(&hip->service_module, code);
+    if (result == KT_HIP_SUCCESS)
+        result = hip->api->module_get_function(&hip->clock_kernel, hip->service_module, "ktrace_read_clock");
+    if (result == KT_HIP_SUCCESS)
+        result = hip->api->module_get_function(&hip->exchange_kernel, hip->service_module, "ktrace_exchange_counters");
+    return result;
+}
+
+/* Runs one beside all others, and reads what it left in service_result. */
+static kt_hip_result serve(struct hip_backend *hip, kt_hip_function kernel, unsigned int blocks, unsigned int threads,
+                           void **parameters, void *result, size_t bytes)
+{
+    kt_hip_result status =
+        hip->api->launch_kernel(kernel, blocks, 1, 1, threads, 1, 1, 0, hip->peek_stream, parameters, NULL);
+    if (status == KT_HIP_SUCCESS)
+        status = hip->api->copy_2d_async(hip->staging, bytes, hip->service_result, bytes, bytes, 1,
+                                         KT_HIP_MEMCPY_DEVICE_TO_HOST, hip->peek_stream);
+    if (status == KT_HIP_SUCCESS)
+        status = hip->api->stream_synchronize(hip->peek_stream);
+    if (status == KT_HIP_SUCCESS)
+        memcpy(result, hip->staging, bytes);
+    return status;
+}
+
+static int hip_exchange(struct kt_backend *backend, struct ktrace_counters *before, uint64_t address, uint64_t claims)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (enter(&previous, hip) < 0)
+        return KTRACE_ERROR_DEVICE;
+    kt_hip_result result = load_service(hip);
+    void *parameters[] = {&address, &claims, &hip->service_result};
+    if (result == KT_HIP_SUCCESS)
+        result =
+            serve(hip, hip->exchange_kernel, KT_SERVICE_BLOCKS, KT_SERVICE_THREADS, parameters, before, sizeof *before);
+    return leave(previous, hip, result, "exchanging the capture's counters");
+}
+
+static uint64_t host_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* By a wave of our own, as nothing documents how s_memrealtime relates to a clock that the host can read. */
+static int hip_host_anchor(struct kt_host_anchor *out, struct kt_backend *backend)
+{
+    struct hip_backend *hip = of(backend);
+    int previous;
+    if (hip->api->simulated)
+        return kt_fail(KTRACE_ERROR_UNSUPPORTED, "a simulator's time has nothing to do with the host's");
+    if (enter(&previous, hip) < 0)
+        return KTRACE_ERROR_DEVICE;
+    struct kt_host_anchor anchor;
+    uint64_t ticks = 0;
+    void *parameters[] = {&hip->service_result};
+    kt_hip_result result = load_service(hip);
+    anchor.host_before_ns = host_now_ns();
+    if (result == KT_HIP_SUCCESS)
+        result = serve(hip, hip->clock_kernel, 1, 1, parameters, &ticks, sizeof ticks);
+    anchor.host_after_ns = host_now_ns();
+    const int status = leave(previous, hip, result, "reading the device's wall clock");
+    if (status < 0)
+        return status;
+    anchor.device_ns = ticks * 10;
+    *out = anchor;
+    return KTRACE_OK;
+}
+
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
 
 /* Where HSA's loader has the same bytes in host memory; NULL: in no code object. */
@@ -269,12 +363,22 @@ static int hip_module_control(uint64_t *address, struct kt_backend *backend, voi
     return status;
 }
 
-int kt_hip_module_check(void *module)
+/* Owners are devices, from 1. */
+int kt_hip_module_check(uint64_t *owner, void *module)
 {
     const struct kt_hip_api *api;
     uint64_t address;
-    const int status = kt_hip_api_open(&api);
-    return status < 0 ? status : find_control(&address, api, module);
+    int device = 0;
+    int status = kt_hip_api_open(&api);
+    if (status == KTRACE_OK)
+        status = find_control(&address, api, module);
+    if (status < 0)
+        return status;
+    const kt_hip_result result = api->device_current(&device);
+    if (result != KT_HIP_SUCCESS)
+        return kt_hip_fail(api, result, "asking for the current HIP device");
+    *owner = (uint64_t)device + 1;
+    return KTRACE_OK;
 }
 
 static int hip_registered_control(uint64_t *address, struct kt_backend *backend,
@@ -296,9 +400,6 @@ static int hip_registered_control(uint64_t *address, struct kt_backend *backend,
     return KTRACE_OK;
 }
 
-/* No host_anchor. A wave's clock is s_memrealtime. HSA_SYSTEM_INFO_TIMESTAMP is the host's own clock; what the runtime converts
- * to it are ticks of the counter that packets are stamped with, and nothing documents that the two counters are one. A
- * simulator's time has nothing to do with the host's. */
 static const struct kt_backend_ops hip_ops = {
     .name = "hip",
     .close = hip_close,
@@ -308,17 +409,20 @@ static const struct kt_backend_ops hip_ops = {
     .clear = hip_clear,
     .to_device = hip_to_device,
     .to_host = hip_to_host,
+    .exchange = hip_exchange,
     .synchronize = hip_synchronize,
     .range_of = hip_range_of,
     .read_constant = hip_read_constant,
     .module_control = hip_module_control,
     .registered_control = hip_registered_control,
+    .host_anchor = hip_host_anchor,
 };
 
-int kt_backend_open_hip(struct kt_backend **out)
+/* `ordinal` < 0: the current one. */
+static int open_hip(struct kt_backend **out, int ordinal)
 {
     const struct kt_hip_api *api;
-    int status = kt_hip_api_open(&api);
+    int status = kt_hip_api_open(&api), previous;
     if (status < 0)
         return status;
     struct hip_backend *hip = calloc(1, sizeof *hip);
@@ -327,15 +431,74 @@ int kt_backend_open_hip(struct kt_backend **out)
     hip->base.ops = &hip_ops;
     hip->api = api;
     kt_hip_result result = api->device_current(&hip->device);
-    if (result == KT_HIP_SUCCESS)
-        result = api->stream_create(&hip->peek_stream, KT_HIP_STREAM_NON_BLOCKING);
+    if (result != KT_HIP_SUCCESS) {
+        free(hip);
+        return kt_hip_fail(api, result, "asking for the current HIP device");
+    }
+    if (ordinal >= 0)
+        hip->device = ordinal;
+    hip->base.owner = (uint64_t)hip->device + 1;
+    status = enter(&previous, hip);
+    if (status < 0) {
+        free(hip);
+        return status;
+    }
+    result = api->stream_create(&hip->peek_stream, KT_HIP_STREAM_NON_BLOCKING);
     if (result == KT_HIP_SUCCESS)
         result = api->host_allocate(&hip->staging, KT_STAGING_BYTES, 0);
-    if (result != KT_HIP_SUCCESS) {
-        status = kt_hip_fail(api, result, "preparing the capture's stream");
+    status = leave(previous, hip, result, "preparing the capture's stream");
+    if (status < 0) {
         hip_close(&hip->base);
         return status;
     }
     *out = &hip->base;
     return KTRACE_OK;
 }
+
+static int hip_open_current(struct kt_backend **out)
+{
+    return open_hip(out, -1);
+}
+
+static int hip_open_device(struct kt_backend **out, uint32_t ordinal)
+{
+    return open_hip(out, (int)ordinal);
+}
+
+static int hip_open_owner(struct kt_backend **out, uint64_t owner)
+{
+    return open_hip(out, (int)owner - 1);
+}
+
+static int hip_device_count(uint32_t *count)
+{
+    const struct kt_hip_api *api;
+    int devices = 0;
+    const int status = kt_hip_api_open(&api);
+    if (status < 0)
+        return status;
+    const kt_hip_result result = api->device_count(&devices);
+    *count = result == KT_HIP_SUCCESS && devices > 0 ? (uint32_t)devices : 0;
+    return result == KT_HIP_SUCCESS ? KTRACE_OK : kt_hip_fail(api, result, "counting the HIP devices");
+}
+
+static int hip_is_in_use(uint32_t ordinal)
+{
+    const struct kt_hip_api *api;
+    unsigned int flags;
+    int active = 0;
+    if (kt_hip_api_open(&api) < 0)
+        return 0;
+    kt_hip_forget(api, api->primary_get_state((int)ordinal, &flags, &active));
+    return active;
+}
+
+const struct kt_runtime kt_hip_runtime = {
+    .name = "hip",
+    .arch = KTRACE_ARCH_AMDGCN,
+    .open_current = hip_open_current,
+    .open_device = hip_open_device,
+    .open_owner = hip_open_owner,
+    .device_count = hip_device_count,
+    .is_in_use = hip_is_in_use,
+};

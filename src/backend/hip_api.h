@@ -13,6 +13,7 @@
 typedef int kt_hip_result; /* hipError_t */
 typedef int kt_hip_device; /* hipDevice_t */
 typedef struct ihipModule_t *kt_hip_module;
+typedef struct ihipModuleSymbol_t *kt_hip_function;
 typedef struct ihipStream_t *kt_hip_stream;
 
 enum {
@@ -39,6 +40,7 @@ enum {
     X(device_select, hipSetDevice, (int ordinal)) \
     X(device_synchronize, hipDeviceSynchronize, (void)) \
     X(device_get_name, hipDeviceGetName, (char *name, int bytes, kt_hip_device device)) \
+    X(primary_get_state, hipDevicePrimaryCtxGetState, (kt_hip_device device, unsigned int *flags, int *active)) \
     X(device_get_attribute, hipDeviceGetAttribute, (int *value, int attribute, int ordinal)) \
     X(memory_allocate, hipMalloc, (void **address, size_t bytes)) \
     X(memory_free, hipFree, (void *address)) \
@@ -55,7 +57,14 @@ enum {
     X(stream_destroy, hipStreamDestroy, (kt_hip_stream stream)) \
     X(stream_synchronize, hipStreamSynchronize, (kt_hip_stream stream)) \
     X(stream_is_capturing, hipStreamIsCapturing, (kt_hip_stream stream, int *status)) \
-    X(module_get_global, hipModuleGetGlobal, (void **address, size_t *bytes, kt_hip_module module, const char *name))
+    X(module_load_data, hipModuleLoadData, (kt_hip_module * module, const void *image)) \
+    X(module_unload, hipModuleUnload, (kt_hip_module module)) \
+    X(module_get_function, hipModuleGetFunction, (kt_hip_function * function, kt_hip_module module, const char *name)) \
+    X(module_get_global, hipModuleGetGlobal, (void **address, size_t *bytes, kt_hip_module module, const char *name)) \
+    X(launch_kernel, hipModuleLaunchKernel, \
+      (kt_hip_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, \
+       unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, kt_hip_stream stream, void **parameters, \
+       void **extra))
 
 /* The same, of functions that answer with a text. */
 #define KT_HIP_TEXT_FUNCTIONS(X) \

@@ -2,7 +2,10 @@
 #ifndef KT_HIP_MODULES_H
 #define KT_HIP_MODULES_H
 
-/* Does this hipModule_t have a control block? KTRACE_ERROR_NOT_FOUND with the reason if not. */
-int kt_hip_module_check(void *module);
+#include <stdint.h>
+
+/* Does this hipModule_t of the current device have a control block? KTRACE_ERROR_NOT_FOUND with the reason if not. `*owner`: see
+ * struct kt_backend. */
+int kt_hip_module_check(uint64_t *owner, void *module);
 
 #endif

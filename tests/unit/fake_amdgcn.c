@@ -67,7 +67,7 @@ void fake_amdgcn_begin(struct fake_amdgcn_wave *wave, const struct fake_amdgcn *
                        uint64_t clock)
 {
     *wave = (struct fake_amdgcn_wave){.control = module->control->base, .unit = launch->unit};
-    if (!wave->control.mode)
+    if (!wave->control.mode || !wave->control.regions_per_partition)
         return;
     const uint32_t partition = (workgroup_x + wave_of_workgroup) & (wave->control.partitions - 1);
     if (workgroup_x < wave->control.filter.block_first[0] || workgroup_x > wave->control.filter.block_last[0]) {

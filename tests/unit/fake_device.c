@@ -53,9 +53,10 @@ static int fake_facts(struct kt_device_facts *out, struct kt_backend *backend)
 {
     const struct fake_device *device = of(backend);
     if (device->arch == KTRACE_ARCH_AMDGCN)
-        *out = (struct kt_device_facts){"Fake CUs", KTRACE_ARCH_AMDGCN, 304, 100000, 40, 94, device->simulated};
+        *out = (struct kt_device_facts){"Fake CUs", device->ordinal,  KTRACE_ARCH_AMDGCN, 304, 100000, 40,
+                                        94,         device->simulated};
     else
-        *out = (struct kt_device_facts){"Fake device", KTRACE_ARCH_NVIDIA, 132, 2000000, 32, 90, 0};
+        *out = (struct kt_device_facts){"Fake device", device->ordinal, KTRACE_ARCH_NVIDIA, 132, 2000000, 32, 90, 0};
     return KTRACE_OK;
 }
 
@@ -114,6 +115,28 @@ static int fake_to_host(struct kt_backend *backend, void *data, uint64_t address
     return KTRACE_OK;
 }
 
+static uint64_t exchanged(uint64_t *counter, uint64_t value)
+{
+    return __atomic_exchange_n(counter, value, __ATOMIC_ACQ_REL);
+}
+
+static int fake_exchange(struct kt_backend *backend, struct ktrace_counters *before, uint64_t address, uint64_t claims)
+{
+    struct ktrace_counters *counters = (struct ktrace_counters *)(uintptr_t)address;
+    if (of(backend)->cannot_exchange)
+        return kt_fail(KTRACE_ERROR_UNSUPPORTED, "exchanging failed: the test wants it so");
+    memset(before, 0, sizeof *before);
+    for (uint32_t i = 0; i <= KTRACE_MAX_PARTITIONS; i++) {
+        struct ktrace_counter_line *line = i < KTRACE_MAX_PARTITIONS ? &counters->partition[i] : &counters->all;
+        struct ktrace_counter_line *old = i < KTRACE_MAX_PARTITIONS ? &before->partition[i] : &before->all;
+        old->claims = exchanged(&line->claims, i < KTRACE_MAX_PARTITIONS ? claims : 0);
+        old->full = exchanged(&line->full, 0);
+        old->dropped = exchanged(&line->dropped, 0);
+        old->filtered = exchanged(&line->filtered, 0);
+    }
+    return KTRACE_OK;
+}
+
 static int fake_synchronize(struct kt_backend *backend)
 {
     struct fake_device *device = of(backend);
@@ -168,6 +191,7 @@ static const struct kt_backend_ops fake_ops = {
     .clear = fake_clear,
     .to_device = fake_to_device,
     .to_host = fake_to_host,
+    .exchange = fake_exchange,
     .synchronize = fake_synchronize,
     .range_of = fake_range_of,
     .module_control = fake_module_control,
@@ -234,14 +258,15 @@ int fake_claim(uint32_t *region, const struct ktrace_control *control, uint32_t 
     struct ktrace_counters *counters = (struct ktrace_counters *)(uintptr_t)control->counters;
     for (uint32_t step = 0; step < control->partitions; step++) {
         const uint32_t next = (partition + step) & (control->partitions - 1);
-        const uint64_t index = counters->partition[next].claims++;
+        const uint64_t claim = __atomic_fetch_add(&counters->partition[next].claims, 1, __ATOMIC_ACQ_REL);
+        const uint64_t index = claim & ~KTRACE_CLAIM_HALF;
+        const uint64_t first = claim & KTRACE_CLAIM_HALF ? control->regions_per_partition : 0;
         if (index >= control->regions_per_partition)
             continue;
-        *region = (uint32_t)index * control->partitions + next;
+        *region = (uint32_t)(index + first) * control->partitions + next;
         return 1;
     }
-    counters->all.full = 1;
-    counters->all.dropped++;
+    __atomic_fetch_add(&counters->all.dropped, 1, __ATOMIC_ACQ_REL);
     return 0;
 }
 
@@ -254,7 +279,7 @@ void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_
                      uint32_t grid, uint64_t grid_id, uint64_t clock)
 {
     *wave = (struct fake_wave){.control = *fake_control(module)};
-    if (!wave->control.mode)
+    if (!wave->control.mode || !wave->control.regions_per_partition)
         return;
     const uint32_t partition = workgroup & (wave->control.partitions - 1);
     if (workgroup < wave->control.filter.block_first[0] || workgroup > wave->control.filter.block_last[0]) {

@@ -8,7 +8,9 @@
 struct fake_device {
     struct kt_backend base;
     uint32_t arch;          /* enum ktrace_arch; 0: NVIDIA. fake_amdgcn.h has modules and waves of amdgcn */
+    uint32_t ordinal;       /* what it says of its place among devices */
     int simulated;          /* what it says of its time */
+    int cannot_exchange;    /* not 0: counters cannot be exchanged in one step */
     int open;               /* 0 once the capture closed it */
     int allocations;        /* device allocations that are live */
     int fail_allocation;    /* n: the n-th next allocation fails; 0: none */

@@ -81,6 +81,13 @@ KTRACE_DEVICE_INLINE ktrace_u64 ktrace_fetch_add(ktrace_u64 address, ktrace_u64 
     return before;
 }
 
+KTRACE_DEVICE_INLINE void ktrace_exchange(ktrace_u64 address, ktrace_u64 value)
+{
+    __asm__ volatile("s_atomic_swap_x2 %1, %0, 0x0\n\ts_waitcnt lgkmcnt(0)" ::"s"(KTRACE_UNIFORM_64(address)),
+                     "s"(KTRACE_UNIFORM_64(value))
+                     : "memory");
+}
+
 struct ktrace_place {
     ktrace_u32 wave, waves; /* within the workgroup */
     ktrace_u32 workgroup[3], block[3], grid[3];
@@ -128,29 +135,42 @@ KTRACE_DEVICE_INLINE int ktrace_passes(KTRACE_CONSTANT_SPACE const struct ktrace
     return inside;
 }
 
-/* A full partition passes the wave on. Once all are full a flag spares later waves the search. */
+/* The region that a claim owns, or KTRACE_NO_REGION: past the end of its half. */
+KTRACE_DEVICE_INLINE ktrace_u32 ktrace_region_of(ktrace_control_pointer control, ktrace_u32 partition, ktrace_u64 claim)
+{
+    const ktrace_u64 index = claim & ~KTRACE_CLAIM_HALF;
+    const ktrace_u32 first = claim & KTRACE_CLAIM_HALF ? control->regions_per_partition : 0;
+    return index < control->regions_per_partition ? ((ktrace_u32)index + first) * control->partitions + partition
+                                                  : KTRACE_NO_REGION;
+}
+
+/* A full partition passes the wave on. Once all are full a flag spares later waves of that half the search. */
 KTRACE_DEVICE_INLINE ktrace_u32 ktrace_claim(ktrace_control_pointer control, const struct ktrace_place *place)
 {
     const ktrace_u64 lines = control->counters;
     const ktrace_u64 all = lines + KTRACE_MAX_PARTITIONS * KTRACE_COUNTER_STRIDE_BYTES;
-    const ktrace_u32 mask = control->partitions - 1, limit = control->regions_per_partition;
+    const ktrace_u32 mask = control->partitions - 1;
+    ktrace_u64 half_full = 0;
     const ktrace_u32 first = (place->workgroup[0] * place->waves + place->wave) & mask;
     for (ktrace_u32 step = 0; step <= mask; step++) {
         const ktrace_u32 partition = (first + step) & mask;
         const ktrace_u64 line = lines + (ktrace_u64)partition * KTRACE_COUNTER_STRIDE_BYTES;
-        ktrace_u64 index;
+        ktrace_u64 claim;
+        ktrace_u32 region;
         if (step > 0) { /* not the wave's own: look before taking a number */
-            if (ktrace_fetch_add(all + 8, 0) != 0)
+            if (ktrace_fetch_add(all + 8, 0) == half_full)
                 break;
-            if (ktrace_fetch_add(line, 0) >= limit)
+            if (ktrace_region_of(control, partition, ktrace_fetch_add(line, 0)) == KTRACE_NO_REGION)
                 continue;
         }
-        index = ktrace_fetch_add(line, 1);
-        if (index < limit)
-            return (ktrace_u32)index * control->partitions + partition;
+        claim = ktrace_fetch_add(line, 1);
+        region = ktrace_region_of(control, partition, claim);
+        if (region != KTRACE_NO_REGION)
+            return region;
+        if (step == 0)
+            half_full = 1 + (claim >> 63);
     }
-    if (ktrace_fetch_add(all + 8, 0) == 0)
-        ktrace_fetch_add(all + 8, 1);
+    ktrace_exchange(all + 8, half_full);
     ktrace_fetch_add(all + 16, 1);
     return KTRACE_NO_REGION;
 }
@@ -206,7 +226,7 @@ KTRACE_DEVICE_INLINE void ktrace_begin(ktrace_u32 site, ktrace_u64 unit_sites)
     const ktrace_control_pointer control = ktrace_control_of_module();
     ktrace_u32 region = KTRACE_NO_REGION, mask = 7;
     ktrace_u64 ring;
-    if (control->mode != KTRACE_MODE_DORMANT) {
+    if (control->mode != KTRACE_MODE_DORMANT && control->regions_per_partition != 0) {
         const ktrace_u64 begin = ((KTRACE_CONSTANT_SPACE const struct ktrace_control_amdgcn *)control)->sites_begin;
         region = ktrace_region(control, (ktrace_u64)(ktrace_u32)((unit_sites - begin) >> 4) << 32 | site);
     }

@@ -117,32 +117,43 @@ KTRACE_DEVICE_INLINE ktrace_u32 of_chosen(ktrace_u32 value, bool chosen, ktrace_
 #endif
 }
 
-/* Adds 1 in the lane where `chosen` and returns what was there, all ones past 32 bits; without a branch. */
-KTRACE_DEVICE_INLINE ktrace_u32 take_number(ktrace_u64 *counter, bool chosen)
+/* Adds 1 in the lane where `chosen` and returns what was there; without a branch. */
+KTRACE_DEVICE_INLINE ktrace_u64 take_number(ktrace_u64 *counter, bool chosen)
 {
     unsigned long long before = 0;
     asm volatile("{ .reg .pred q; setp.ne.u32 q, %2, 0; @q atom.global.add.u64 %0, [%1], 1; }"
                  : "+l"(before)
                  : "l"((unsigned long long)counter), "r"((ktrace_u32)chosen)
                  : "memory");
-    return before >> 32 ? 0xFFFFFFFFu : (ktrace_u32)before;
+    return before;
 }
 
-/* A full partition passes the wave on. Once all are full a flag spares later waves the search. One lane. */
-KTRACE_DEVICE_INLINE ktrace_u32 claim_elsewhere(const struct ktrace_control &control, ktrace_u32 partition)
+/* The region that a claim owns, or no_region: past the end of its half. */
+KTRACE_DEVICE_INLINE ktrace_u32 region_of(const struct ktrace_control &control, ktrace_u32 partition, ktrace_u64 claim)
 {
+    const ktrace_u64 index = claim & ~KTRACE_CLAIM_HALF;
+    const ktrace_u32 first = claim & KTRACE_CLAIM_HALF ? control.regions_per_partition : 0;
+    return index < control.regions_per_partition ? ((ktrace_u32)index + first) * control.partitions + partition
+                                                 : no_region;
+}
+
+/* A full partition passes the wave on. Once all are full a flag spares later waves of that half the search. One lane. */
+KTRACE_DEVICE_INLINE ktrace_u32 claim_elsewhere(const struct ktrace_control &control, ktrace_u32 partition,
+                                                ktrace_u64 claim)
+{
+    const ktrace_u64 half_full = 1 + (claim >> 63);
     struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
     volatile ktrace_u64 *full = &counters->all.full;
-    for (ktrace_u32 step = 1; step < control.partitions && *full == 0; step++) {
+    for (ktrace_u32 step = 1; step < control.partitions && *full != half_full; step++) {
         const ktrace_u32 next = (partition + step) & (control.partitions - 1);
         volatile ktrace_u64 *claims = &counters->partition[next].claims;
-        if (*claims >= control.regions_per_partition)
+        if (region_of(control, next, *claims) == no_region)
             continue;
-        const ktrace_u64 index = atomicAdd((unsigned long long *)claims, 1ull);
-        if (index < control.regions_per_partition)
-            return (ktrace_u32)index * control.partitions + next;
+        const ktrace_u32 region = region_of(control, next, atomicAdd((unsigned long long *)claims, 1ull));
+        if (region != no_region)
+            return region;
     }
-    *full = 1;
+    *full = half_full;
     atomicAdd((unsigned long long *)&counters->all.dropped, 1ull);
     return no_region;
 }
@@ -199,12 +210,12 @@ KTRACE_DEVICE_INLINE ktrace_u32 claim(const struct ktrace_control &control, cons
 {
     struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
     const ktrace_u32 partition = (blockIdx.x * place.waves + place.wave) & (control.partitions - 1);
-    const ktrace_u32 taken = take_number(&counters->partition[partition].claims, leads);
+    const ktrace_u64 taken = take_number(&counters->partition[partition].claims, leads);
     *start = read_anchor(); /* while the atomic is under way */
-    const ktrace_u32 index = of_chosen(taken, leads, lanes);
-    if (index < control.regions_per_partition)
-        return index * control.partitions + partition;
-    return of_chosen(leads ? claim_elsewhere(control, partition) : 0, leads, lanes);
+    const ktrace_u32 region = of_chosen(region_of(control, partition, taken), leads, lanes);
+    if (region != no_region)
+        return region;
+    return of_chosen(leads ? claim_elsewhere(control, partition, taken) : 0, leads, lanes);
 }
 
 KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
@@ -213,7 +224,7 @@ KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
     wave.count_bytes = 8;
     wave.ring_low = wave.ring_high = wave.ring_mask = 0;
     wave.elect_mask = 0xFFFFFFFFu;
-    if (control.mode == KTRACE_MODE_DORMANT)
+    if (control.mode == KTRACE_MODE_DORMANT || control.regions_per_partition == 0)
         return;
 
     const wave_place place = place_of_wave();
