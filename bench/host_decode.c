@@ -260,12 +260,12 @@ static struct kt_snapshot *make_capture(struct facts *facts, uint64_t buffer_byt
 
     struct kt_snapshot *snapshot = build_finish(device.build);
     set_text(&snapshot->name, "host_decode");
-    set_text(&snapshot->device, "Synthetic H200");
+    set_text(&snapshot->devices[0].name, "Synthetic H200");
     snapshot->flags = 0;
-    snapshot->places = PLACES;
-    snapshot->clock_khz = 1980000;
+    snapshot->devices[0].places = PLACES;
+    snapshot->devices[0].clock_khz = 1980000;
     snapshot->buffer_bytes = layout.buffer_bytes;
-    snapshot->regions = layout.regions;
+    snapshot->devices[0].regions = snapshot->regions = layout.regions;
     for (uint64_t i = 0; i < snapshot->wave_count; i++)
         snapshot->waves[i].place_count = PLACES;
     *facts = (struct facts){.buffer_bytes = layout.buffer_bytes,

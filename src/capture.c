@@ -315,30 +315,31 @@ static char *explain(const struct ktrace_capture *capture, const struct kt_usage
 static int complete(struct kt_snapshot *snapshot, const struct ktrace_capture *capture, const struct kt_usage *usage,
                     int peek)
 {
-    char *name = strdup(capture->name), *device = strdup(capture->facts.name), *warning = explain(capture, usage);
+    struct kt_device *device = kt_snapshot_add_device(snapshot, capture->facts.name);
+    char *name = strdup(capture->name), *warning = explain(capture, usage);
     struct kt_host_anchor *anchors = malloc(sizeof capture->anchors);
-    if (!name || !device || !warning || !anchors) {
+    if (!device || !name || !warning || !anchors) {
         free(name);
-        free(device);
         free(warning);
         free(anchors);
         return kt_fail_memory(sizeof capture->anchors);
     }
     free(snapshot->name);
-    free(snapshot->device);
     free(snapshot->warning);
     snapshot->name = name;
-    snapshot->device = device;
     snapshot->warning = warning;
-    memcpy(anchors, capture->anchors, sizeof capture->anchors);
-    snapshot->anchors = anchors;
-    snapshot->anchor_count = capture->anchor_count;
-    snapshot->places = capture->facts.places;
-    snapshot->clock_khz = capture->facts.clock_khz;
-    snapshot->wall_tick_ns = capture->facts.wall_tick_ns;
-    snapshot->capability = capture->facts.capability;
     snapshot->flags = (peek ? KT_SNAPSHOT_PEEK : 0u) | (capture->keep_last ? KT_SNAPSHOT_KEEP_LAST : 0u) |
                       (capture->facts.simulated ? KT_SNAPSHOT_SIMULATED : 0u);
+    memcpy(anchors, capture->anchors, sizeof capture->anchors);
+    device->anchors = anchors;
+    device->anchor_count = capture->anchor_count;
+    device->places = capture->facts.places;
+    device->clock_khz = capture->facts.clock_khz;
+    device->wall_tick_ns = capture->facts.wall_tick_ns;
+    device->capability = capture->facts.capability;
+    device->regions = snapshot->regions;
+    device->waves_dropped = snapshot->waves_dropped;
+    device->waves_filtered = snapshot->waves_filtered;
     return KTRACE_OK;
 }
 

@@ -95,6 +95,29 @@ static int check_site(const struct kt_site *site, uint32_t module)
     return 0;
 }
 
+/* Devices without which nothing can be said of a wave, and what is told of them all. */
+static int check_devices(const struct kt_snapshot *snapshot)
+{
+    uint64_t regions = 0, dropped = 0, filtered = 0;
+    if (snapshot->device_count == 0)
+        return kt_fail(KTRACE_ERROR_FORMAT, "there is no device");
+    for (uint32_t i = 0; i < snapshot->device_count; i++) {
+        const struct kt_device *device = &snapshot->devices[i];
+        if (!device->name)
+            return kt_fail(KTRACE_ERROR_FORMAT, "device %u has no name", i);
+        for (uint32_t k = 0; k < i; k++)
+            if (snapshot->devices[k].ordinal == device->ordinal)
+                return kt_fail(KTRACE_ERROR_FORMAT, "there are two devices with the number %u", device->ordinal);
+        if (__builtin_add_overflow(regions, device->regions, &regions) ||
+            __builtin_add_overflow(dropped, device->waves_dropped, &dropped) ||
+            __builtin_add_overflow(filtered, device->waves_filtered, &filtered))
+            return kt_fail(KTRACE_ERROR_FORMAT, "what is counted of all devices is 2^64 or more");
+    }
+    if (regions != snapshot->regions || dropped != snapshot->waves_dropped || filtered != snapshot->waves_filtered)
+        return kt_fail(KTRACE_ERROR_FORMAT, "what is counted of each device does not add up to what is of all");
+    return 0;
+}
+
 static int check_modules(const struct kt_snapshot *snapshot)
 {
     const int indexed = snapshot->arch == KTRACE_ARCH_AMDGCN;
@@ -103,6 +126,9 @@ static int check_modules(const struct kt_snapshot *snapshot)
         uint32_t in_bank = 0;
         if (i && module[-1].number >= module->number)
             return kt_fail(KTRACE_ERROR_FORMAT, "module %u: modules are not in order", module->number);
+        if (module->device >= snapshot->device_count)
+            return kt_fail(KTRACE_ERROR_FORMAT, "module %u: its device %u is not there", module->number,
+                           module->device);
         for (uint32_t s = 0; s < module->site_count; s++) {
             const struct kt_site *site = &module->sites[s];
             int status = check_site(site, module->number);
@@ -117,6 +143,16 @@ static int check_modules(const struct kt_snapshot *snapshot)
             return kt_fail(KTRACE_ERROR_FORMAT, "module %u: %u sites do not fit into a constant bank", module->number,
                            in_bank);
     }
+    return 0;
+}
+
+/* Of one device every wave is, also one whose module is missing. Of several, such a wave has neither a clock nor a place. */
+static int check_devices_of_waves(const struct kt_snapshot *snapshot)
+{
+    for (uint64_t i = 0; i < snapshot->wave_count && snapshot->device_count > 1; i++)
+        if (!kt_snapshot_module(snapshot, snapshot->waves[i].module))
+            return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: its module %u is not there to tell its device",
+                           (unsigned long long)i, snapshot->waves[i].module);
     return 0;
 }
 
@@ -182,7 +218,11 @@ int kt_check_snapshot(const struct kt_snapshot *snapshot)
     for (uint64_t i = 0; i < snapshot->wave_count && status == 0; i++)
         status = kt_check_header(&snapshot->waves[i], snapshot->arch, i);
     if (status == 0)
+        status = check_devices(snapshot);
+    if (status == 0)
         status = check_modules(snapshot);
+    if (status == 0)
+        status = check_devices_of_waves(snapshot);
     if (status == 0)
         status = check_rings(snapshot);
     return status;

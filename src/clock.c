@@ -159,8 +159,8 @@ static int collect_anchors(struct fit *fit)
 
 static double nominal_ns_per_tick(const struct kt_snapshot *snapshot)
 {
-    if (snapshot->clock_khz)
-        return 1e6 / snapshot->clock_khz;
+    if (snapshot->devices[0].clock_khz)
+        return 1e6 / snapshot->devices[0].clock_khz;
     if (snapshot->arch == KTRACE_ARCH_HOST)
         return 1;
     if (snapshot->arch == KTRACE_ARCH_AMDGCN)
@@ -392,10 +392,11 @@ int kt_clock_fit(struct ktrace_trace *trace)
 {
     struct fit fit = {.snapshot = trace->snapshot};
     fit.nominal_ns_per_tick = nominal_ns_per_tick(trace->snapshot);
-    fit.wall_tick_ns = trace->snapshot->wall_tick_ns ? trace->snapshot->wall_tick_ns : DEFAULT_WALL_TICK_NS;
+    fit.wall_tick_ns =
+        trace->snapshot->devices[0].wall_tick_ns ? trace->snapshot->devices[0].wall_tick_ns : DEFAULT_WALL_TICK_NS;
     trace->origin_ns = 0;
     trace->clock_residual_ns = trace->clock_uncertainty_ns = trace->clock_unanchored_ns = 0;
-    trace->clock_hz = trace->snapshot->clock_khz * 1e3;
+    trace->clock_hz = trace->snapshot->devices[0].clock_khz * 1e3;
     if (trace->snapshot->wave_count == 0)
         return 0;
     int status = run_fit(trace, &fit);

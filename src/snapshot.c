@@ -1,18 +1,14 @@
 #include "snapshot.h"
 
-#include "error.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "array.h"
 
 struct kt_snapshot *kt_snapshot_new(void)
 {
     struct kt_snapshot *snapshot = calloc(1, sizeof *snapshot);
     if (snapshot) {
         snapshot->name = strdup("");
-        snapshot->device = strdup("");
         snapshot->warning = strdup("");
-        if (snapshot->name && snapshot->device && snapshot->warning)
+        if (snapshot->name && snapshot->warning)
             return snapshot;
     }
     kt_fail_memory(sizeof *snapshot);
@@ -36,15 +32,34 @@ void kt_snapshot_destroy(struct kt_snapshot *snapshot)
         return;
     for (uint64_t i = 0; snapshot->modules && i < snapshot->module_count; i++)
         kt_module_free(&snapshot->modules[i]);
+    for (uint32_t i = 0; i < snapshot->device_count; i++) {
+        free(snapshot->devices[i].anchors);
+        free(snapshot->devices[i].name);
+    }
     free(snapshot->modules);
-    free(snapshot->anchors);
+    free(snapshot->devices);
     free(snapshot->slots);
     free(snapshot->rings);
     free(snapshot->waves);
     free(snapshot->warning);
-    free(snapshot->device);
     free(snapshot->name);
     free(snapshot);
+}
+
+struct kt_device *kt_snapshot_add_device(struct kt_snapshot *snapshot, const char *name)
+{
+    const size_t bytes = ((size_t)snapshot->device_count + 1) * sizeof *snapshot->devices;
+    char *copy = strdup(name);
+    struct kt_device *devices = copy ? realloc(snapshot->devices, bytes) : NULL;
+    if (!devices) {
+        free(copy);
+        kt_fail_memory(copy ? bytes : strlen(name) + 1);
+        return NULL;
+    }
+    snapshot->devices = devices;
+    devices += snapshot->device_count++;
+    *devices = (struct kt_device){.name = copy};
+    return devices;
 }
 
 const struct kt_site *kt_module_site(const struct kt_module *module, uint32_t control_offset, uint64_t id, int wide)

@@ -22,7 +22,8 @@ struct kt_site {
 };
 
 struct kt_module {
-    uint32_t number; /* as in ktrace_wave_header.module */
+    uint32_t number; /* as in ktrace_wave_header.module; of all devices' modules no two have the same */
+    uint32_t device; /* that it is loaded on, and that its waves ran on: index into devices */
     uint32_t site_count;
     struct kt_site *sites; /* sorted by (wide, id) */
 };
@@ -43,33 +44,43 @@ struct kt_host_anchor {
     uint64_t host_before_ns, host_after_ns, device_ns;
 };
 
-enum kt_snapshot_flags {
-    KT_SNAPSHOT_PEEK = 1,      /* taken while kernels could be running */
-    KT_SNAPSHOT_KEEP_LAST = 2, /* wrapped rings are wanted */
-    KT_SNAPSHOT_SIMULATED = 4  /* times are a simulator's */
-};
-
-struct kt_snapshot {
-    char *name;            /* of the trace */
-    char *device;          /* "NVIDIA H200" */
-    char *warning;         /* why it is empty, or "" */
-    uint32_t arch;         /* enum ktrace_arch */
-    uint32_t flags;        /* enum kt_snapshot_flags */
+/* A device that the capture recorded. Each has its own wall clock, its own buffer and its own modules. */
+struct kt_device {
+    char *name;            /* "NVIDIA H200"; never NULL */
+    uint32_t ordinal;      /* the runtime's index of it; no two have the same */
     uint32_t places;       /* SMs; CUs on amdgcn */
     uint32_t clock_khz;    /* nominal clock of a place, 0 unknown */
     uint32_t wall_tick_ns; /* step of the wall clock: 32 on H200, 40 on gfx942 */
-    uint32_t main_ring_slots, lane_ring_slots;
-    uint32_t capability; /* compute capability, major * 10 + minor: 94 for gfx942, 95 for gfx950 */
-    uint64_t buffer_bytes;
-    uint64_t regions; /* waves that fit */
+    uint32_t capability;   /* compute capability, major * 10 + minor: 94 for gfx942, 95 for gfx950 */
+    uint64_t regions;      /* waves that fit */
     uint64_t waves_dropped, waves_filtered;
+    uint64_t anchor_count;
+    struct kt_host_anchor *anchors; /* in the order of time */
+};
 
-    uint64_t wave_count, ring_count, slot_count, module_count, anchor_count;
-    struct ktrace_wave_header *waves;
-    struct kt_ring *rings; /* ordered by wave, then lane; rings without slots are left out */
+enum kt_snapshot_flags {
+    KT_SNAPSHOT_PEEK = 1,      /* taken while kernels could be running */
+    KT_SNAPSHOT_KEEP_LAST = 2, /* wrapped rings are wanted */
+    KT_SNAPSHOT_SIMULATED = 4  /* times are a simulator's; all its devices have one clock */
+};
+
+struct kt_snapshot {
+    char *name;     /* of the trace */
+    char *warning;  /* why it is empty, or "" */
+    uint32_t arch;  /* enum ktrace_arch, of all devices */
+    uint32_t flags; /* enum kt_snapshot_flags */
+    uint32_t main_ring_slots, lane_ring_slots;
+    uint64_t buffer_bytes; /* of each device */
+    /* Sums over the devices. */
+    uint64_t regions, waves_dropped, waves_filtered;
+
+    uint32_t device_count; /* at least 1 in one that is whole */
+    uint64_t wave_count, ring_count, slot_count, module_count;
+    struct kt_device *devices;
+    struct ktrace_wave_header *waves; /* of any device: their module says which */
+    struct kt_ring *rings;            /* ordered by wave, then lane; rings without slots are left out */
     struct ktrace_slot *slots;
     struct kt_module *modules; /* ordered by number */
-    struct kt_host_anchor *anchors;
 };
 
 /* How many slots lie from ring->first_slot on. */
@@ -78,9 +89,21 @@ static inline uint64_t kt_ring_stored_slots(const struct kt_snapshot *snapshot, 
     return ring->slot_count + (snapshot->arch == KTRACE_ARCH_AMDGCN ? 1ull : 0ull);
 }
 
-/* Zeroed, with empty strings. NULL when memory ran out (the error is set). */
+/* Zeroed, with empty strings and no device. NULL when memory ran out (the error is set). */
 struct kt_snapshot *kt_snapshot_new(void);
 void kt_snapshot_destroy(struct kt_snapshot *snapshot); /* NULL is allowed */
+
+/* One device more, zeroed but for a copy of `name`. The pointer is good until the next one is added. NULL when memory ran out
+ * (the error is set). */
+struct kt_device *kt_snapshot_add_device(struct kt_snapshot *snapshot, const char *name);
+
+/* `into` and `from` become one: of two reads of one capture, or of two of its devices. `from` is gone afterwards.
+ *   - devices are the same where their ordinals are, modules where their numbers are; what one of both lacks is added, sites
+ *     of a module as well. Anchors are merged in the order of time, each once;
+ *   - waves of `from` come behind those of `into`; what was dropped and filtered is added up;
+ *   - the name stays, flags are those of both; both warnings are kept, that of `into` first.
+ * KTRACE_ERROR_ARGUMENT: they are not of one capture; KTRACE_ERROR_MEMORY. Then both are as they were, and still the caller's. */
+int kt_snapshot_append(struct kt_snapshot *into, struct kt_snapshot *from);
 
 /* What it owns; it is empty afterwards. */
 void kt_module_free(struct kt_module *module);

@@ -152,7 +152,7 @@ static int digits_of(double value)
 
 static void say_clocks(struct sentence *sentence, const struct ktrace_trace *trace)
 {
-    const uint32_t tick_ns = trace->snapshot->wall_tick_ns ? trace->snapshot->wall_tick_ns : 32;
+    const uint32_t tick_ns = trace->snapshot->devices[0].wall_tick_ns ? trace->snapshot->devices[0].wall_tick_ns : 32;
     const double residual_us = trace->clock_residual_ns / 1e3, uncertainty_us = trace->clock_uncertainty_ns / 1e3;
     const double unanchored_ms = trace->clock_unanchored_ns / 1e6;
     if (trace->clock_residual_ns > RESIDUAL_TICKS * (double)tick_ns)
@@ -198,6 +198,8 @@ int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapsh
     struct ktrace_trace *trace = kt_array_new_zeroed(1, sizeof *trace);
     struct maker *maker = kt_array_new_zeroed(1, sizeof *maker);
     int status = kt_check_snapshot(snapshot);
+    if (status == 0 && snapshot->device_count > 1)
+        status = kt_fail(KTRACE_ERROR_UNSUPPORTED, "traces of several devices are not made yet");
     if (!trace || !maker) {
         kt_snapshot_destroy(snapshot);
         free(trace);
@@ -222,9 +224,16 @@ int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapsh
     return status < 0 ? status : 0;
 }
 
+struct ktrace_trace *kt_trace_retain(const struct ktrace_trace *trace)
+{
+    struct ktrace_trace *counted = (struct ktrace_trace *)trace; /* the count is no part of what is immutable */
+    __atomic_fetch_add(&counted->more_references, 1, __ATOMIC_RELAXED);
+    return counted;
+}
+
 void ktrace_trace_destroy(struct ktrace_trace *trace)
 {
-    if (!trace)
+    if (!trace || __atomic_fetch_sub(&trace->more_references, 1, __ATOMIC_ACQ_REL) != 0)
         return;
     kt_phase_index_destroy(trace->phase_index);
     free(trace->warning);
@@ -274,9 +283,9 @@ int ktrace_trace_get_info(struct ktrace_trace_info *out, const struct ktrace_tra
         return no_argument("ktrace_trace_info");
     const struct kt_snapshot *snapshot = trace->snapshot;
     struct ktrace_trace_info info = {.name = snapshot->name,
-                                     .device = snapshot->device,
+                                     .device = snapshot->devices[0].name,
                                      .arch = snapshot->arch,
-                                     .places = snapshot->places,
+                                     .places = snapshot->devices[0].places,
                                      .origin_ns = trace->origin_ns,
                                      .duration_ps = trace->duration_ps,
                                      .launches = trace->launch_count,

@@ -86,6 +86,7 @@ struct kt_place_clock {
 
 struct ktrace_trace {
     struct kt_snapshot *snapshot; /* owned */
+    uint32_t more_references;     /* besides the first; atomic */
     uint64_t origin_ns;
     int64_t duration_ps;
 
@@ -113,6 +114,10 @@ struct ktrace_trace {
 
 /* Takes over `snapshot`, also on failure. */
 int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapshot);
+
+/* One reference more: each wants its own ktrace_trace_destroy, of which the last one frees. Any thread may do either. Returns
+ * the same trace, for the new reference. */
+struct ktrace_trace *kt_trace_retain(const struct ktrace_trace *trace);
 
 /* The phase of a begin or mark in `kernel`, or KT_NONE. One hash look-up. */
 uint32_t kt_trace_phase_of(const struct ktrace_trace *trace, uint32_t kernel, const struct kt_site *site);

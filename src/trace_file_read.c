@@ -251,20 +251,23 @@ static int read_string(char **out, struct payload *payload)
 static int load_info(struct kt_snapshot *snapshot, struct payload *payload)
 {
     struct kt_reader *reader = &payload->reader;
+    struct kt_device *device = kt_snapshot_add_device(snapshot, "");
+    if (!device)
+        return KTRACE_ERROR_MEMORY;
     uint32_t wire_version = kt_read_u32(reader);
     snapshot->arch = kt_read_u32(reader);
     snapshot->flags = kt_read_u32(reader);
-    snapshot->places = kt_read_u32(reader);
-    snapshot->clock_khz = kt_read_u32(reader);
-    snapshot->wall_tick_ns = kt_read_u32(reader);
+    device->places = kt_read_u32(reader);
+    device->clock_khz = kt_read_u32(reader);
+    device->wall_tick_ns = kt_read_u32(reader);
     snapshot->main_ring_slots = kt_read_u32(reader);
     snapshot->lane_ring_slots = kt_read_u32(reader);
-    snapshot->capability = kt_read_u32(reader);
+    device->capability = kt_read_u32(reader);
     uint32_t reserved = kt_read_u32(reader);
     snapshot->buffer_bytes = kt_read_u64(reader);
-    snapshot->regions = kt_read_u64(reader);
-    snapshot->waves_dropped = kt_read_u64(reader);
-    snapshot->waves_filtered = kt_read_u64(reader);
+    device->regions = snapshot->regions = kt_read_u64(reader);
+    device->waves_dropped = snapshot->waves_dropped = kt_read_u64(reader);
+    device->waves_filtered = snapshot->waves_filtered = kt_read_u64(reader);
     if (reader->failed)
         return fail_payload(payload, "ends inside its fields");
     if (wire_version > KTRACE_WIRE_VERSION)
@@ -276,7 +279,7 @@ static int load_info(struct kt_snapshot *snapshot, struct payload *payload)
         return fail_payload(payload, "has an impossible wire version or a reserved field in use");
     int result = read_string(&snapshot->name, payload);
     if (result == 0)
-        result = read_string(&snapshot->device, payload);
+        result = read_string(&device->name, payload);
     if (result == 0)
         result = read_string(&snapshot->warning, payload);
     return result < 0 ? result : end_payload(payload);
@@ -288,14 +291,15 @@ static int load_anchors(struct kt_snapshot *snapshot, struct payload *payload)
     int result = record_count(&count, payload, KT_FILE_ANCHOR_BYTES);
     if (result < 0)
         return result;
-    snapshot->anchors = kt_array_new_zeroed(count, sizeof *snapshot->anchors);
-    if (!snapshot->anchors)
+    struct kt_device *device = &snapshot->devices[0];
+    device->anchors = kt_array_new_zeroed(count, sizeof *device->anchors);
+    if (!device->anchors)
         return KTRACE_ERROR_MEMORY;
-    snapshot->anchor_count = count;
+    device->anchor_count = count;
     for (uint64_t i = 0; i < count; i++) {
-        snapshot->anchors[i].host_before_ns = kt_read_u64(&payload->reader);
-        snapshot->anchors[i].host_after_ns = kt_read_u64(&payload->reader);
-        snapshot->anchors[i].device_ns = kt_read_u64(&payload->reader);
+        device->anchors[i].host_before_ns = kt_read_u64(&payload->reader);
+        device->anchors[i].host_after_ns = kt_read_u64(&payload->reader);
+        device->anchors[i].device_ns = kt_read_u64(&payload->reader);
     }
     return end_payload(payload);
 }

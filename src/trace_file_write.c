@@ -44,31 +44,32 @@ static uint64_t padding_after(uint64_t bytes)
 
 static void encode_info(struct kt_string *buffer, const struct kt_snapshot *snapshot)
 {
+    const struct kt_device *device = &snapshot->devices[0];
     kt_write_u32(buffer, KTRACE_WIRE_VERSION);
     kt_write_u32(buffer, snapshot->arch);
     kt_write_u32(buffer, snapshot->flags);
-    kt_write_u32(buffer, snapshot->places);
-    kt_write_u32(buffer, snapshot->clock_khz);
-    kt_write_u32(buffer, snapshot->wall_tick_ns);
+    kt_write_u32(buffer, device->places);
+    kt_write_u32(buffer, device->clock_khz);
+    kt_write_u32(buffer, device->wall_tick_ns);
     kt_write_u32(buffer, snapshot->main_ring_slots);
     kt_write_u32(buffer, snapshot->lane_ring_slots);
-    kt_write_u32(buffer, snapshot->capability);
+    kt_write_u32(buffer, device->capability);
     kt_write_u32(buffer, 0);
     kt_write_u64(buffer, snapshot->buffer_bytes);
     kt_write_u64(buffer, snapshot->regions);
     kt_write_u64(buffer, snapshot->waves_dropped);
     kt_write_u64(buffer, snapshot->waves_filtered);
     kt_write_string(buffer, snapshot->name);
-    kt_write_string(buffer, snapshot->device);
+    kt_write_string(buffer, device->name);
     kt_write_string(buffer, snapshot->warning);
 }
 
-static void encode_anchors(struct kt_string *buffer, const struct kt_snapshot *snapshot)
+static void encode_anchors(struct kt_string *buffer, const struct kt_device *device)
 {
-    for (uint64_t i = 0; i < snapshot->anchor_count; i++) {
-        kt_write_u64(buffer, snapshot->anchors[i].host_before_ns);
-        kt_write_u64(buffer, snapshot->anchors[i].host_after_ns);
-        kt_write_u64(buffer, snapshot->anchors[i].device_ns);
+    for (uint64_t i = 0; i < device->anchor_count; i++) {
+        kt_write_u64(buffer, device->anchors[i].host_before_ns);
+        kt_write_u64(buffer, device->anchors[i].host_after_ns);
+        kt_write_u64(buffer, device->anchors[i].device_ns);
     }
 }
 
@@ -192,12 +193,14 @@ int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path)
     if (snapshot->module_count > UINT32_MAX)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: a file holds at most 2^32 - 1 modules", path);
     int result = kt_check_snapshot(snapshot); /* or it could not be loaded */
+    if (result == 0 && snapshot->device_count > 1)
+        result = kt_fail(KTRACE_ERROR_UNSUPPORTED, "%s: traces of several devices are not saved yet", path);
     if (result < 0)
         return result;
 
     struct kt_string info = KT_STRING_INIT, anchors = KT_STRING_INIT, modules = KT_STRING_INIT, rings = KT_STRING_INIT;
     encode_info(&info, snapshot);
-    encode_anchors(&anchors, snapshot);
+    encode_anchors(&anchors, &snapshot->devices[0]);
     encode_modules(&modules, snapshot);
     encode_rings(&rings, snapshot);
     struct span *slots = NULL;

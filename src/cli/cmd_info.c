@@ -68,27 +68,28 @@ static void append_sections(text *out, const struct kt_file_index *index)
 
 static void append_capture(text *out, const struct kt_snapshot *snapshot)
 {
+    const struct kt_device *device = &snapshot->devices[0];
     kt_string_append(out, "\nCapture\n");
     cli_field_visible(out, LABELS, "name", snapshot->name);
-    cli_field_visible(out, LABELS, "device", snapshot->device);
+    cli_field_visible(out, LABELS, "device", device->name);
     cli_field(out, LABELS, "architecture", "%s", arch_name(snapshot->arch));
-    if (snapshot->capability && snapshot->arch == KTRACE_ARCH_AMDGCN)
+    if (device->capability && snapshot->arch == KTRACE_ARCH_AMDGCN)
         cli_field(out, LABELS, "target", "gfx%s",
-                  snapshot->capability == 95   ? "950"
-                  : snapshot->capability == 94 ? "942"
-                                               : "?");
-    else if (snapshot->capability)
-        cli_field(out, LABELS, "compute capability", "%u.%u", snapshot->capability / 10, snapshot->capability % 10);
+                  device->capability == 95   ? "950"
+                  : device->capability == 94 ? "942"
+                                             : "?");
+    else if (device->capability)
+        cli_field(out, LABELS, "compute capability", "%u.%u", device->capability / 10, device->capability % 10);
     cli_field(out, LABELS,
               snapshot->arch == KTRACE_ARCH_NVIDIA   ? "SMs"
               : snapshot->arch == KTRACE_ARCH_AMDGCN ? "CUs"
                                                      : "places",
-              "%u", snapshot->places);
+              "%u", device->places);
     if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
         cli_field(out, LABELS, "time", "simulated: no measure of any hardware");
-    if (snapshot->clock_khz)
-        cli_field(out, LABELS, "nominal clock", "%u.%03u MHz", snapshot->clock_khz / 1000, snapshot->clock_khz % 1000);
-    cli_field(out, LABELS, "wall clock step", "%u ns", snapshot->wall_tick_ns);
+    if (device->clock_khz)
+        cli_field(out, LABELS, "nominal clock", "%u.%03u MHz", device->clock_khz / 1000, device->clock_khz % 1000);
+    cli_field(out, LABELS, "wall clock step", "%u ns", device->wall_tick_ns);
     cli_field(out, LABELS, "buffer", "%" PRIu64 " bytes, %" PRIu64 " waves fit", snapshot->buffer_bytes,
               snapshot->regions);
     if (snapshot->arch == KTRACE_ARCH_AMDGCN)
@@ -133,7 +134,7 @@ static void append_losses(text *out, const struct ktrace_trace *trace)
 
 static void append_clocks(text *out, const struct ktrace_trace *trace)
 {
-    const struct kt_snapshot *snapshot = trace->snapshot;
+    const struct kt_device *device = &trace->snapshot->devices[0];
     kt_string_append(out, "\nClocks\n");
     if (trace->place_clock_count)
         cli_field(out, LABELS, "fitted clock", "%.6f MHz", trace->clock_hz / 1e6);
@@ -146,13 +147,13 @@ static void append_clocks(text *out, const struct ktrace_trace *trace)
     if (loosest)
         cli_field(out, LABELS, "least certain", "place %u: +-%.3f ns, anchors: %u", loosest->place,
                   loosest->uncertainty_ns, loosest->anchor_count);
-    for (uint64_t i = 0; i < snapshot->anchor_count; i++) {
-        const struct kt_host_anchor *anchor = &snapshot->anchors[i];
+    for (uint64_t i = 0; i < device->anchor_count; i++) {
+        const struct kt_host_anchor *anchor = &device->anchors[i];
         cli_field(out, LABELS, i == 0 ? "host anchors" : "",
                   "device %" PRIu64 " ns = host %" PRIu64 " ns, up to %" PRIu64 " later", anchor->device_ns,
                   anchor->host_before_ns, anchor->host_after_ns - anchor->host_before_ns);
     }
-    if (snapshot->anchor_count == 0)
+    if (device->anchor_count == 0)
         cli_field(out, LABELS, "host anchors", "none");
 }
 

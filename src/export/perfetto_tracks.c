@@ -238,7 +238,7 @@ static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
     struct kt_string title = KT_STRING_INIT;
     kt_string_append_utf8(&title, snapshot->name);
     kt_string_append(&title, " on ");
-    kt_string_append_utf8(&title, snapshot->device);
+    kt_string_append_utf8(&title, snapshot->devices[0].name);
     if (perfetto->only_launch != KT_EVERY_LAUNCH)
         kt_string_printf(&title, ", only launch #%" PRIu64, perfetto->only_launch);
     if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
@@ -249,11 +249,11 @@ static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
         begin_event(perfetto, 0, KT_PF_TYPE_INSTANT, track, "ktrace.trace", kt_string_text(&title));
     kt_annotate_string(pb, ARGUMENT, "ktrace_version", ktrace_version());
     kt_annotate_string(pb, ARGUMENT, "name", snapshot->name);
-    kt_annotate_string(pb, ARGUMENT, "device", snapshot->device);
+    kt_annotate_string(pb, ARGUMENT, "device", snapshot->devices[0].name);
     kt_annotate_string(pb, ARGUMENT, "arch", arch_name(snapshot->arch));
-    if (snapshot->capability)
-        kt_annotate_uint(pb, ARGUMENT, "compute_capability", snapshot->capability);
-    kt_annotate_uint(pb, ARGUMENT, perfetto->vocabulary->places, snapshot->places);
+    if (snapshot->devices[0].capability)
+        kt_annotate_uint(pb, ARGUMENT, "compute_capability", snapshot->devices[0].capability);
+    kt_annotate_uint(pb, ARGUMENT, perfetto->vocabulary->places, snapshot->devices[0].places);
     kt_annotate_uint(pb, ARGUMENT, "origin_ns", trace->origin_ns);
     kt_annotate_double(pb, ARGUMENT, "duration_ns", (double)content.duration_ps / 1000);
     kt_annotate_uint(pb, ARGUMENT, "launches", content.launches);
@@ -319,7 +319,7 @@ static void write_clock(struct kt_perfetto *perfetto, uint64_t track)
     struct open_event open = begin_event(perfetto, 0, KT_PF_TYPE_INSTANT, track, "ktrace.trace", text);
     kt_annotate_double(pb, ARGUMENT, "clock_hz", trace->clock_hz);
     kt_annotate_double(pb, ARGUMENT, "clock_residual_ns", trace->clock_residual_ns);
-    kt_annotate_uint(pb, ARGUMENT, "wall_tick_ns", trace->snapshot->wall_tick_ns);
+    kt_annotate_uint(pb, ARGUMENT, "wall_tick_ns", trace->snapshot->devices[0].wall_tick_ns);
     for (uint32_t i = 0; i < trace->place_clock_count; i++) {
         const struct kt_place_clock *clock = &trace->place_clocks[i];
         perfetto->vocabulary->place(text, sizeof text, clock->place);

@@ -41,10 +41,13 @@ static inline struct synthetic *synthetic_new(const char *name, uint32_t arch)
     if (!s)
         abort();
     s->snapshot.name = strdup(name);
-    s->snapshot.device = strdup(arch == KTRACE_ARCH_NVIDIA ? "NVIDIA H200" : "synthetic device");
     s->snapshot.arch = arch;
-    s->snapshot.places = 132;
-    s->snapshot.wall_tick_ns = 32;
+    struct kt_device *device =
+        kt_snapshot_add_device(&s->snapshot, arch == KTRACE_ARCH_NVIDIA ? "NVIDIA H200" : "synthetic device");
+    if (!device)
+        abort();
+    device->places = 132;
+    device->wall_tick_ns = 32;
     s->snapshot.modules = s->modules;
     s->snapshot.module_count = 2;
     for (int m = 0; m < 2; m++) {
@@ -62,7 +65,8 @@ static inline struct synthetic *synthetic_new(const char *name, uint32_t arch)
 static inline void synthetic_destroy(struct synthetic *s)
 {
     free(s->snapshot.name);
-    free(s->snapshot.device);
+    free(s->snapshot.devices[0].name);
+    free(s->snapshot.devices);
     free(s->trace.launches);
     free(s->trace.waves);
     free(s->trace.events);
@@ -300,8 +304,8 @@ static inline struct synthetic *synthetic_everything(uint32_t arch)
 
     s->trace.slots_lost = 12;
     s->trace.waves_unfinished = 1;
-    s->snapshot.waves_dropped = 3;
-    s->snapshot.waves_filtered = 400;
+    s->snapshot.devices[0].waves_dropped = s->snapshot.waves_dropped = 3;
+    s->snapshot.devices[0].waves_filtered = s->snapshot.waves_filtered = 400;
     s->snapshot.flags = KT_SNAPSHOT_PEEK;
     s->trace.clock_residual_ns = 1.5;
     static char warning[] = "3 waves found no room";

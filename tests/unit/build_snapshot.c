@@ -42,19 +42,19 @@ struct build *build_begin(uint32_t main_ring_slots, uint32_t lane_ring_slots)
     struct kt_snapshot *snapshot = build->snapshot;
     check(snapshot != NULL);
     free(snapshot->name);
-    free(snapshot->device);
     snapshot->name = copy("test");
-    snapshot->device = copy("Synthetic device");
     snapshot->arch = KTRACE_ARCH_NVIDIA;
     snapshot->flags = KT_SNAPSHOT_KEEP_LAST;
-    snapshot->places = 8;
-    snapshot->clock_khz = 2000000;
-    snapshot->wall_tick_ns = 32;
     snapshot->main_ring_slots = main_ring_slots;
     snapshot->lane_ring_slots = lane_ring_slots;
-    snapshot->capability = 90;
     snapshot->buffer_bytes = 64u << 20;
-    snapshot->regions = 8192;
+    struct kt_device *device = kt_snapshot_add_device(snapshot, "Synthetic device");
+    check(device != NULL);
+    device->places = 8;
+    device->clock_khz = 2000000;
+    device->wall_tick_ns = 32;
+    device->capability = 90;
+    device->regions = snapshot->regions = 8192;
     return build;
 }
 
@@ -155,7 +155,7 @@ uint32_t build_wave(struct build *build, const struct build_wave *options)
     }
     header->wave = options->wave;
     header->place = options->place;
-    header->place_count = snapshot->places;
+    header->place_count = snapshot->devices[0].places;
     header->start_clock_ticks = options->start_clock;
     header->start_wall_ns = options->start_wall_ns ? options->start_wall_ns : build_wall_ns(options->start_clock);
     return number;
@@ -338,6 +338,13 @@ struct kt_snapshot *build_finish(struct build *build)
     free(build->site_capacities);
     free(build->rings);
     free(build);
+    return snapshot;
+}
+
+struct kt_snapshot *build_nothing(void)
+{
+    struct kt_snapshot *snapshot = kt_snapshot_new();
+    check(snapshot && kt_snapshot_add_device(snapshot, ""));
     return snapshot;
 }
 

@@ -81,6 +81,9 @@ uint64_t build_wall_ns(uint64_t clock);
 /* The snapshot is the caller's; `build` is gone. */
 struct kt_snapshot *build_finish(struct build *build);
 
+/* One device that recorded nothing. */
+struct kt_snapshot *build_nothing(void);
+
 /* A whole capture with something of everything: kernels "gemm" (nested ranges, marks, overlapping token ranges, every
  * payload type, a branch that lane 5 leads) and, in every second launch, "reduce". Four waves a workgroup, eight SMs. The
  * last wave is unfinished inside two ranges. Deterministic. */

@@ -185,7 +185,7 @@ static void other_ticks(void **state)
         simulation->waves[i].start_wall_ns -= simulation->waves[i].start_wall_ns % 1024;
         simulation->waves[i].end_wall_ns -= simulation->waves[i].end_wall_ns % 1024;
     }
-    simulation->snapshot.wall_tick_ns = 1024;
+    simulation->device.wall_tick_ns = 1024;
     fit(simulation);
     assert_true(simulation->trace.clock_residual_ns == 0);
     assert_phases(simulation, 100000, 5100000);
@@ -194,8 +194,8 @@ static void other_ticks(void **state)
     finish(simulation);
 
     simulation = simulate(11, 1.98);
-    simulation->snapshot.wall_tick_ns = 0;
-    simulation->snapshot.clock_khz = 0;
+    simulation->device.wall_tick_ns = 0;
+    simulation->device.clock_khz = 0;
     add_kernel(simulation, 1000, 1e6);
     fit(simulation);
     assert_true(simulation->trace.clock_residual_ns == 0);
@@ -211,7 +211,7 @@ static void exact_clocks(void **state)
         struct simulation *simulation = simulate(12, 1);
         uint64_t scale = host ? 1 : 10;
         simulation->snapshot.arch = host ? KTRACE_ARCH_HOST : KTRACE_ARCH_AMDGCN;
-        simulation->snapshot.clock_khz = host ? 0 : 100000;
+        simulation->device.clock_khz = host ? 0 : 100000;
         for (uint32_t i = 0; i < 100; i++) {
             uint64_t start = UINT64_C(123456789012) + next_random(simulation) % 100000000, end = start + 5000 + i;
             simulation->waves[i] = (struct ktrace_wave_header){.place = i % 4,
@@ -352,8 +352,8 @@ static void garbage_anchors(void **state)
         uint64_t spoilt = seed % 4 == 0 ? 40 : 1 + next_random(simulation) % 10;
         for (uint64_t i = 0; i < spoilt * 2; i++)
             spoil(simulation, &simulation->waves[next_random(simulation) % 40]);
-        simulation->snapshot.clock_khz = seed % 5 ? 1980000 : (uint32_t)garbage(simulation);
-        simulation->snapshot.wall_tick_ns = seed % 7 ? TICK_NS : (uint32_t)garbage(simulation);
+        simulation->device.clock_khz = seed % 5 ? 1980000 : (uint32_t)garbage(simulation);
+        simulation->device.wall_tick_ns = seed % 7 ? TICK_NS : (uint32_t)garbage(simulation);
         simulation->snapshot.arch = seed % 11 ? KTRACE_ARCH_NVIDIA : KTRACE_ARCH_AMDGCN;
         fit(simulation);
         assert_knots_sane(simulation);

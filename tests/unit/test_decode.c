@@ -892,7 +892,7 @@ static void bad_sites_are_refused(void **state)
 static void an_empty_snapshot_is_an_empty_trace(void **state)
 {
     (void)state;
-    struct kt_snapshot *snapshot = kt_snapshot_new();
+    struct kt_snapshot *snapshot = build_nothing();
     struct ktrace_trace *trace;
     free(snapshot->warning);
     snapshot->warning = strdup("no traced kernel was launched");

@@ -304,8 +304,8 @@ static void a_trace_tells_about_itself(void **state)
 {
     (void)state;
     struct kt_snapshot *snapshot = build_example(3, 4, 5);
-    snapshot->waves_dropped = 7;
-    snapshot->waves_filtered = 9;
+    snapshot->devices[0].waves_dropped = snapshot->waves_dropped = 7;
+    snapshot->devices[0].waves_filtered = snapshot->waves_filtered = 9;
     struct ktrace_trace *trace = trace_from(snapshot);
     struct ktrace_trace_info info = {.struct_size = sizeof info};
     assert_int_equal(ktrace_trace_get_info(&info, trace), 0);

@@ -325,7 +325,7 @@ static void text_of_hostile_names(void **state)
 static void text_of_nothing(void **state)
 {
     (void)state;
-    struct kt_snapshot *snapshot = kt_snapshot_new();
+    struct kt_snapshot *snapshot = build_nothing();
     snapshot->arch = KTRACE_ARCH_NVIDIA;
     struct ktrace_trace *trace = trace_of(snapshot);
     char *text = text_of(trace);
@@ -440,7 +440,7 @@ static void json_of_hostile_names(void **state)
 static void json_of_nothing(void **state)
 {
     (void)state;
-    struct kt_snapshot *snapshot = kt_snapshot_new();
+    struct kt_snapshot *snapshot = build_nothing();
     snapshot->arch = KTRACE_ARCH_NVIDIA;
     struct ktrace_trace *trace = trace_of(snapshot);
     char *json = json_of(trace);
