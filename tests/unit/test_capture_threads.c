@@ -140,7 +140,8 @@ static void test_armed_modules_keep_their_memory(void **state)
     fake_control(&f->module)->mode = KTRACE_MODE_DORMANT;
 }
 
-/* The mode goes last and alone, so that no kernel sees a half-armed module; disarming touches nothing else. */
+/* The mode goes last and alone, so that no kernel sees a half-armed module; disarming touches the mode and the room only, as
+ * waves that are inside need the rest. */
 static void test_mode_is_written_last(void **state)
 {
     struct fixture *f = *state;
@@ -148,8 +149,10 @@ static void test_mode_is_written_last(void **state)
     assert_int_equal(f->device.writes, 2);
     const uint64_t headers = fake_control(&f->module)->headers;
     assert_int_equal(ktrace_capture_end(NULL, f->capture), 0);
-    assert_int_equal(f->device.writes, 3);
+    assert_int_equal(f->device.writes, 4);
     assert_int_equal(fake_control(&f->module)->headers, headers);
+    assert_int_equal(fake_control(&f->module)->mode, KTRACE_MODE_DORMANT);
+    assert_int_equal(fake_control(&f->module)->regions_per_partition, 0);
 }
 
 static void test_modules_that_come_late_are_named(void **state)
@@ -178,7 +181,7 @@ static void test_modules_that_come_late_are_named(void **state)
     ktrace_unregister(&late.registration);
     const uint64_t writes = f->device.writes;
     assert_int_equal(ktrace_capture_end(NULL, f->capture), 0);
-    assert_int_equal(f->device.writes, writes + 1); /* only what is still loaded is disarmed */
+    assert_int_equal(f->device.writes, writes + 2); /* only what is still loaded is disarmed */
     fake_module_free(&late);
     fake_module_free(&foreign);
 }
