@@ -31,6 +31,7 @@ static hipError_t create(hipCtx_t *context, int index)
         return hipErrorInvalidDevice;
     if (!context)
         return is_null("hipCtxCreate");
+    device->is_used = 1;
     *context = &device->context;
     return push(index);
 }
@@ -151,12 +152,13 @@ hipError_t hipDevicePrimaryCtxRelease(hipDevice_t device)
 
 static hipError_t get_state(int index, unsigned *flags, int *active)
 {
-    if (!sim_device_at(index))
+    const struct sim_device *device = sim_device_at(index);
+    if (!device)
         return hipErrorInvalidDevice;
     if (flags)
         *flags = 0;
     if (active)
-        *active = 1;
+        *active = device->is_used || device->contexts_retained;
     return hipSuccess;
 }
 

@@ -103,6 +103,7 @@ hipError_t sim_allocation_device(void **address, struct sim_device *device, size
         return sim_machine_error(hipErrorOutOfMemory);
     }
     device->allocated_bytes += bytes;
+    device->is_used = 1;
     return hipSuccess;
 }
 

@@ -31,6 +31,7 @@ hipError_t sim_module_open(hipModule_t *out, struct sim_device *device, const vo
         sim_module_close(module);
         return sim_machine_error(hipErrorOutOfMemory);
     }
+    device->is_used = 1;
     *out = module;
     return hipSuccess;
 }

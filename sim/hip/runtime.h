@@ -22,6 +22,7 @@ struct sim_device {
     struct sim_machine *machine;
     struct ihipCtx_t context;
     unsigned contexts_retained;
+    int is_used; /* memory, a stream, code or work was asked for on it: its primary context is active, and stays so */
 
     struct ihipStream_t *null_stream; /* legacy; the first of `streams` */
     struct ihipStream_t *streams;

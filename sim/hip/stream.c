@@ -159,6 +159,18 @@ static void fail(struct sim_command *command, hipError_t status, const char *sen
 
 /* ---- What commands do --------------------------------------------------------------------------------------------- */
 
+static void fill_line(unsigned char *line, const struct sim_operation *operation)
+{
+    const size_t bytes = operation->copy.width, element_bytes = operation->copy.fill_bytes;
+    if (operation->copy.fill_value == 0 && !operation->copy.crosses_link)
+        sim_memory_clear(line, bytes);
+    else if (element_bytes == 1)
+        memset(line, (int)operation->copy.fill_value, bytes);
+    else
+        for (size_t i = 0; i < bytes; i += element_bytes)
+            memcpy(line + i, &operation->copy.fill_value, element_bytes);
+}
+
 static void move_bytes(const struct sim_operation *operation)
 {
     const unsigned char *from = operation->copy.staged ? operation->copy.staged : operation->copy.from;
@@ -167,11 +179,8 @@ static void move_bytes(const struct sim_operation *operation)
         unsigned char *line = to + row * operation->copy.to_pitch;
         if (operation->kind == SIM_OPERATION_COPY)
             memmove(line, from + row * operation->copy.from_pitch, operation->copy.width);
-        else if (operation->copy.fill_bytes == 1)
-            memset(line, (int)operation->copy.fill_value, operation->copy.width);
         else
-            for (size_t i = 0; i < operation->copy.width; i += operation->copy.fill_bytes)
-                memcpy(line + i, &operation->copy.fill_value, operation->copy.fill_bytes);
+            fill_line(line, operation);
     }
 }
 
@@ -394,6 +403,7 @@ static hipError_t submit(struct sim_command **out, struct ihipStream_t *stream, 
     command->operation = *operation;
     memset(operation, 0, sizeof *operation);
     command->device = device;
+    device->is_used = 1;
     command->references = 1; /* the engine's, until it is finished */
     command->sequence = ++last_sequence;
     command->ready_cycle = sim_runtime.host_cycle;

@@ -14,8 +14,11 @@ static hipError_t create(hipStream_t *out, unsigned flags, int priority)
                              "hipStreamCreate: flags 0x%x are neither hipStreamDefault nor hipStreamNonBlocking",
                              flags);
     const int clamped = priority < -1 ? -1 : priority > 1 ? 1 : priority; /* HIP's documentation: to the range */
-    return sim_stream_create(out, sim_current_device(), flags, clamped) ? sim_machine_error(hipErrorOutOfMemory)
-                                                                        : hipSuccess;
+    struct sim_device *device = sim_current_device();
+    if (sim_stream_create(out, device, flags, clamped))
+        return sim_machine_error(hipErrorOutOfMemory);
+    device->is_used = 1;
+    return hipSuccess;
 }
 
 hipError_t hipStreamCreate(hipStream_t *stream)

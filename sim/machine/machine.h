@@ -39,6 +39,8 @@ const struct sim_chip_config *sim_machine_config(const struct sim_machine *machi
 /* ---- Memory: device addresses are host addresses ------------------------------------------------------------------ */
 int sim_memory_allocate(void **address, struct sim_machine *machine, uint64_t bytes); /* aligned to 4096, guard pages */
 int sim_memory_free(struct sim_machine *machine, void *address);
+/* To zero, within one allocation or segment. Whole pages go back to the host until something is written there. */
+void sim_memory_clear(void *address, uint64_t bytes);
 /* The allocation (or loaded segment) that holds an address; -1: none. */
 int sim_memory_range(void **base, uint64_t *bytes, const struct sim_machine *machine, const void *address);
 /* Host memory that kernels may use (hipHostMalloc, hipHostRegister). */

@@ -25,6 +25,8 @@ hipError_t hipMemcpyToSymbol(const void *symbol, const void *from, size_t bytes,
 hipError_t hipMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind);
 hipError_t hipGetSymbolAddress(void **address, const void *symbol);
 hipError_t hipGetSymbolSize(size_t *bytes, const void *symbol);
+hipError_t hipGetDeviceCount(int *count);
+hipError_t hipSetDevice(int device);
 hipError_t hipDeviceSynchronize(void);
 hipError_t hipGetLastError(void);
 hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const void *function);

@@ -104,7 +104,34 @@ static int functions()
     return 0;
 }
 
+// Code is loaded on each device when it is first asked for there, with variables of its own; managed ones are the host's.
+static int other_devices()
+{
+    int count = 0;
+    void *first = nullptr, *address = nullptr;
+    CHECK(hipGetDeviceCount(&count) == hipSuccess);
+    CHECK(hipGetSymbolAddress(&first, &device_value) == hipSuccess);
+    for (int device = 1; device < count; device++) {
+        int value = 0, *out;
+        CHECK(hipSetDevice(device) == hipSuccess);
+        CHECK(hipGetSymbolAddress(&address, &device_value) == hipSuccess && address != first);
+        CHECK(hipMalloc((void **)&out, sizeof *out) == hipSuccess);
+        const int managed_before = managed_value;
+        use_variables<<<dim3{1, 1, 1}, dim3{64, 1, 1}, 64 * sizeof(int)>>>(out);
+        CHECK(hipMemcpy(&value, out, sizeof value, hipMemcpyDeviceToHost) == hipSuccess);
+        CHECK(value == 45); // nothing that device 0 changed
+        CHECK(managed_value == managed_before + 100);
+        const int mine = 1000 * device;
+        CHECK(hipMemcpyToSymbol(&device_value, &mine, sizeof mine, 0, hipMemcpyHostToDevice) == hipSuccess);
+        CHECK(hipMemcpy(&value, address, sizeof value, hipMemcpyDeviceToHost) == hipSuccess && value == mine);
+        CHECK(hipFree(out) == hipSuccess);
+    }
+    CHECK(hipSetDevice(0) == hipSuccess);
+    CHECK(hipGetSymbolAddress(&address, &device_value) == hipSuccess && address == first);
+    return 0;
+}
+
 int main()
 {
-    return templates() || variables() || functions();
+    return templates() || variables() || functions() || other_devices();
 }

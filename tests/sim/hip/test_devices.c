@@ -175,15 +175,160 @@ static void errors_are_remembered(void **state)
     assert_string_equal(hipGetErrorName((hipError_t)123456), "hipErrorUnknown");
 }
 
+/* Asking about a device does not use it, nor does making it current. */
+static void devices_are_active_once_used(void **state)
+{
+    (void)state;
+    int count = 0, active[2] = {7, 7};
+    unsigned flags = 7;
+    hipDeviceProp_tR0600 properties;
+    size_t free_bytes;
+    ok(hipGetDeviceCount(&count));
+    assert_int_equal(count, 2);
+    for (int i = 0; i < 2; i++) {
+        ok(hipSetDevice(i));
+        ok(hipGetDevicePropertiesR0600(&properties, i));
+        ok(hipMemGetInfo(&free_bytes, NULL));
+        ok(hipDeviceSynchronize());
+        ok(hipDevicePrimaryCtxGetState(i, &flags, &active[i]));
+        assert_int_equal(active[i], 0);
+        assert_int_equal(flags, 0);
+    }
+    hipStream_t stream; /* on device 1, which is current */
+    ok(hipStreamCreate(&stream));
+    ok(hipSetDevice(0));
+    ok(hipDevicePrimaryCtxGetState(0, NULL, &active[0]));
+    ok(hipDevicePrimaryCtxGetState(1, NULL, &active[1]));
+    assert_int_equal(active[0], 0);
+    assert_int_equal(active[1], 1);
+    hipCtx_t context; /* a retained context is active as long as it is */
+    ok(hipDevicePrimaryCtxRetain(&context, 0));
+    ok(hipDevicePrimaryCtxGetState(0, NULL, &active[0]));
+    assert_int_equal(active[0], 1);
+    ok(hipDevicePrimaryCtxRelease(0));
+    ok(hipDevicePrimaryCtxGetState(0, NULL, &active[0]));
+    assert_int_equal(active[0], 0);
+    ok(hipStreamDestroy(stream));
+    hipModule_t module = load_kernels();
+    ok(hipModuleUnload(module));
+    for (int i = 0; i < 2; i++) { /* and stays so */
+        ok(hipDevicePrimaryCtxGetState(i, NULL, &active[i]));
+        assert_int_equal(active[i], 1);
+    }
+    fails(hipDevicePrimaryCtxGetState(2, NULL, &active[0]), hipErrorInvalidDevice, "device 2");
+}
+
+/* Code that is loaded on two devices is two modules, each with its own variables, functions and null stream. */
+static void each_device_has_its_own(void **state)
+{
+    (void)state;
+    hipModule_t modules[2];
+    hipDeviceptr_t counters[2];
+    uint32_t *out[2], value;
+    size_t bytes;
+    int device;
+    for (int i = 0; i < 2; i++) {
+        ok(hipSetDevice(i));
+        modules[i] = load_kernels();
+        ok(hipModuleGetGlobal(&counters[i], &bytes, modules[i], "counter"));
+        out[i] = device_zeros(4);
+        ok(hipStreamGetDevice(NULL, &device));
+        assert_int_equal(device, i);
+    }
+    assert_ptr_not_equal(counters[0], counters[1]);
+    for (int i = 0; i < 2; i++) {
+        uint32_t by = 10 + (uint32_t)i;
+        ok(hipSetDevice(i));
+        ok(launch(kernel_named(modules[i], "add_counter"), 1, 64, NULL, &out[i], &by));
+        fails(launch(kernel_named(modules[1 - i], "add_counter"), 1, 64, NULL, &out[i], &by), hipErrorInvalidHandle,
+              i ? "device 0" : "device 1");
+    }
+    for (int i = 0; i < 2; i++) { /* copies reach all devices, whichever is current */
+        ok(hipMemcpy(&value, counters[i], 4, hipMemcpyDeviceToHost));
+        assert_int_equal(value, 7 + 10 + i);
+        ok(hipMemcpy(&value, out[i], 4, hipMemcpyDeviceToHost));
+        assert_int_equal(value, 7 + 10 + i);
+    }
+    for (int i = 0; i < 2; i++) {
+        hipPointerAttribute_t attributes;
+        ok(hipPointerGetAttributes(&attributes, out[i]));
+        assert_int_equal(attributes.device, i);
+        ok(hipFree(out[i]));
+        ok(hipModuleUnload(modules[i]));
+    }
+    ok(hipSetDevice(0));
+}
+
+/* s_memrealtime counts from the same instant everywhere: what the host did one after another has such times, on whichever
+ * device, and work on one lets the clock of an idle one go on. */
+static void one_clock_for_all(void **state)
+{
+    (void)state;
+    hipModule_t modules[2];
+    uint64_t *out[2], ticks = SPIN_10_US, times[2], end = 0;
+    for (int i = 0; i < 2; i++) {
+        ok(hipSetDevice(i));
+        modules[i] = load_kernels();
+        out[i] = device_zeros(16);
+        ok(hipDeviceSynchronize());
+    }
+    for (int round = 0; round < 6; round++) {
+        const int device = round % 3 == 2; /* 0 0 1 0 0 1 */
+        ok(hipSetDevice(device));
+        ok(launch(kernel_named(modules[device], "spin"), 1, 64, NULL, &out[device], &ticks));
+        ok(hipMemcpy(times, out[device], 16, hipMemcpyDeviceToHost));
+        assert_true(times[0] > end && times[1] >= times[0] + ticks);
+        assert_true(!end || times[0] - end < 10 * SPIN_10_US);
+        end = times[1];
+    }
+    for (int i = 0; i < 2; i++) {
+        ok(hipFree(out[i]));
+        ok(hipModuleUnload(modules[i]));
+    }
+    ok(hipSetDevice(0));
+}
+
+/* Last: device 1 is lost. A kernel does not reach another device's memory, and the other device goes on. */
+static void a_failure_is_its_devices(void **state)
+{
+    (void)state;
+    hipModule_t modules[2];
+    uint32_t *out[2];
+    uint64_t offset = 0;
+    for (int i = 0; i < 2; i++) {
+        ok(hipSetDevice(i));
+        modules[i] = load_kernels();
+        out[i] = device_zeros(4);
+        ok(launch(kernel_named(modules[i], "store_at"), 1, 64, NULL, &out[i], &offset));
+        ok(hipDeviceSynchronize());
+    }
+    ok(launch(kernel_named(modules[1], "store_at"), 1, 64, NULL, &out[0], &offset));
+    fails(hipDeviceSynchronize(), hipErrorIllegalAddress, "store_at");
+    fails(hipDeviceSynchronize(), hipErrorIllegalAddress, "store_at");
+    ok(hipSetDevice(0));
+    uint32_t value = 0;
+    ok(launch(kernel_named(modules[0], "store_at"), 1, 64, NULL, &out[0], &offset));
+    ok(hipMemcpy(&value, out[0], 4, hipMemcpyDeviceToHost));
+    assert_int_equal(value, 1);
+}
+
 int main(void)
 {
+    setenv("KTRACE_SIM_QUIET", "1", 1);
     setenv("KTRACE_SIM_DEVICES", "2", 1);
     unsetenv("KTRACE_SIM_CHIP");
     unsetenv("KTRACE_SIM_TOPOLOGY");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_are_remembered),    cmocka_unit_test(facts_of_a_device),
-        cmocka_unit_test(devices_run_side_by_side), cmocka_unit_test(copies_between_devices),
-        cmocka_unit_test(contexts_are_devices),     cmocka_unit_test(functions_by_name),
+        cmocka_unit_test(devices_are_active_once_used), /* first: nothing was used before */
+        cmocka_unit_test(errors_are_remembered),
+        cmocka_unit_test(facts_of_a_device),
+        cmocka_unit_test(devices_run_side_by_side),
+        cmocka_unit_test(each_device_has_its_own),
+        cmocka_unit_test(one_clock_for_all),
+        cmocka_unit_test(copies_between_devices),
+        cmocka_unit_test(contexts_are_devices),
+        cmocka_unit_test(functions_by_name),
+        cmocka_unit_test(a_failure_is_its_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

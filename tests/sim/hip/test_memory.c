@@ -146,6 +146,39 @@ static void fills_of_all_widths(void **state)
     ok(hipHostFree(host));
 }
 
+static uint64_t resident_bytes(void)
+{
+    unsigned long long all, resident;
+    FILE *file = fopen("/proc/self/statm", "r"); /* in pages */
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%llu %llu", &all, &resident), 2);
+    fclose(file);
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A device has more memory than the host: what was allocated, cleared and not written takes none of the host's. */
+static void unused_memory_is_free(void **state)
+{
+    (void)state;
+    const uint64_t bytes = 100ull << 30, offsets[] = {0, 4095, 4096, bytes / 2 + 5, bytes - 1};
+    unsigned char *memory, byte;
+    const uint64_t before = resident_bytes();
+    ok(hipMalloc((void **)&memory, bytes));
+    ok(hipMemset(memory, 0, bytes));
+    for (size_t i = 0; i < 5; i++) {
+        ok(hipMemset(memory + offsets[i], 7, 1));
+        ok(hipMemcpy(&byte, memory + offsets[i], 1, hipMemcpyDeviceToHost));
+        assert_int_equal(byte, 7);
+    }
+    ok(hipMemset(memory + 1, 0, bytes - 2)); /* from the middle of a page to the middle of another */
+    for (size_t i = 0; i < 5; i++) {
+        ok(hipMemcpy(&byte, memory + offsets[i], 1, hipMemcpyDeviceToHost));
+        assert_int_equal(byte, i == 0 || i == 4 ? 7 : 0);
+    }
+    assert_true(resident_bytes() < before + (100 << 20));
+    ok(hipFree(memory));
+}
+
 static void memory_in_stream_order(void **state)
 {
     (void)state;
@@ -190,6 +223,7 @@ int main(void)
         cmocka_unit_test(addresses_have_ranges_and_kinds),
         cmocka_unit_test(copies_of_all_kinds),
         cmocka_unit_test(fills_of_all_widths),
+        cmocka_unit_test(unused_memory_is_free),
         cmocka_unit_test(memory_in_stream_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
