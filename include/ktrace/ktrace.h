@@ -59,37 +59,73 @@ KTRACE_API const char *ktrace_status_name(int status);
 /* "0.1.0" */
 KTRACE_API const char *ktrace_version(void);
 
+/* What goes on without being asked for, one sentence without a newline at a time: a capture that recorded nothing and why, what
+ * was exported at exit. By default nobody is told. `log` is called from any thread of the library's callers, without locks held,
+ * may call this library (sentences that come of that are dropped) and leaves ktrace_last_error as it was. NULL: nobody again; a
+ * call that another thread has begun may still be running. */
+KTRACE_API void ktrace_set_log(void (*log)(void *context, const char *sentence), void *context);
+
 /* ---- Captures -------------------------------------------------------------------------------------------------- */
 
 struct ktrace_capture;
 struct ktrace_trace;
 
-/* What to record. Start from KTRACE_CAPTURE_OPTIONS_INIT; zero means the default named at each field. */
+/* What to record. Start from KTRACE_CAPTURE_OPTIONS_INIT. Zero, NULL and "" mean what the environment's variable says, which is
+ * named in brackets, and without one the default. Strings and the filter are copied. docs/settings.md */
 struct ktrace_capture_options {
-    size_t struct_size;       /* sizeof(struct ktrace_capture_options) */
-    const char *name;         /* of the trace; NULL: "ktrace". Copied. */
-    uint64_t buffer_bytes;    /* device memory for waves; 0: 64 MiB */
-    uint32_t events_per_wave; /* slots of lane 0's ring, rounded up to a power of two; 0: 512. A payload takes a slot of
-                                 its own. */
-    uint32_t
-        events_per_lane; /* the same for each lane that records while lane 0 is not active; 0: 16. NVIDIA only: on AMD
-                                 a wave records as one */
-    int keep_last;       /* not 0: a ring that wraps keeps its newest events and reading is no error */
-    const struct ktrace_filter *filter; /* NULL: every wave. Copied. */
-    const char
-        *backend; /* "cuda", "hip"; NULL or "": that of the environment's KTRACE_BACKEND, or else that of the annotated
-                            modules which are known, or else (none, or of both) the first that has a device. "hip" without an
-                            AMD device is the simulator: ktrace_hip_library. */
+    size_t struct_size; /* sizeof(struct ktrace_capture_options) */
+    /* Of the trace; default "ktrace". */
+    const char *name;
+    /* Device memory for waves [KTRACE_BUFFER_BYTES]; default 64 MiB. */
+    uint64_t buffer_bytes;
+    /* Slots of lane 0's ring, rounded up to a power of two [KTRACE_EVENTS_PER_WAVE]; default 512. A payload takes a slot of
+     * its own. */
+    uint32_t events_per_wave;
+    /* The same for each lane that records while lane 0 is not active [KTRACE_EVENTS_PER_LANE]; default 16. NVIDIA only: on
+     * AMD a wave records as one. */
+    uint32_t events_per_lane;
+    /* Positive: a ring that wraps keeps its newest events. Negative: reading it is an error [KTRACE_KEEP_LAST], which is the
+     * default. */
+    int keep_last;
+    /* NULL: `blocks` decides. */
+    const struct ktrace_filter *filter;
+    /* "cuda" or "hip" [KTRACE_BACKEND]; default that of the annotated modules which are known, or else (none, or of both) the
+     * first that has a device. "hip" without an AMD device is the simulator: ktrace_hip_library. */
+    const char *backend;
+    /* A filter as text, see ktrace_filter_parse [KTRACE_BLOCKS]; default "all". */
+    const char *blocks;
+    /* Where exports of the capture go. It must exist [KTRACE_DUMP_DIR]; default the current one at that time. */
+    const char *directory;
+    /* "active": those in use; "all"; or numbers such as "0,2-3" [KTRACE_DEVICES]; default "active". */
+    const char *devices;
+    /* Not 0: kernels still record after ktrace_capture_stop. */
+    int stay_armed;
 };
 #define KTRACE_CAPTURE_OPTIONS_INIT \
     { \
-        sizeof(struct ktrace_capture_options), 0, 0, 0, 0, 0, 0, 0 \
+        sizeof(struct ktrace_capture_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 /* A filter that every wave passes. */
 #define KTRACE_FILTER_INIT \
     { \
         {0, 0, 0}, {0xFFFFFFFFu, 0xFFFFFFFFu, 0xFFFFFFFFu}, 0, 0xFFFFFFFFu, 1, 0xFFFFFFFFu, 0xFFFFFFFFu, 0 \
     }
+
+/* A filter from text: terms with blanks or ';' between them, all of which a wave must meet, each at most once:
+ *     x,y,z        coordinates of the workgroup, each "*" (any), "3", "2-5", "2-" (from 2 on) or "-5" (up to 5); of fewer
+ *                  than three the rest is "*"
+ *     sm:N         the SM's number, or a range as above; NVIDIA only
+ *     xcc:N        the same for the XCC (XCD); AMD only
+ *     every:N      workgroups whose linear index is a multiple of N
+ *     waves:LIST   waves of a workgroup: numbers and ranges with commas between them, "0,2-3". Waves are told apart up to 62:
+ *                  63 stands for it and all that follow
+ *     all          every wave; stands alone. So does "".
+ * KTRACE_ERROR_ARGUMENT: the sentence says what is malformed, where, and what is allowed. The result no longer says whether it
+ * was "sm" or "xcc", which only the option `blocks` and KTRACE_BLOCKS check against the device. */
+KTRACE_API int ktrace_filter_parse(struct ktrace_filter *out, const char *text);
+/* The text of a filter on a device of `arch` (enum ktrace_arch): what ktrace_filter_parse makes the same filter of. The string is
+ * the caller's: free() it. KTRACE_ERROR_ARGUMENT: no wave could pass. */
+KTRACE_API int ktrace_filter_format(char **out, const struct ktrace_filter *filter, uint32_t arch);
 
 /* Arm every known module on the current CUDA or HIP device, the one device that the capture records: kernels launched on it
  * from now on record. Allocates the buffer and waits for the device. `options` may be NULL. One capture at a time (KTRACE_ERROR_STATE). The capture is the caller's until
