@@ -25,6 +25,8 @@ __attribute__((noreturn)) static void be_child(pid_t parent, int output, int (*b
         _exit(CLI_FAILURE);
     signal(SIGPIPE, SIG_DFL);
     cli_cleanup_forget();
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(nothing, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     const int status = body(context);

@@ -12,6 +12,7 @@ struct demo_helper {
     const char *on; /* what --on and KTRACE_BACKEND call it */
     const char *runtime;
     const char *name;
+    const char *library; /* the variable that names its library: one that cannot be used is an error; NULL: none does */
     const char *missing; /* what is said where it was not installed */
     const char *places[3];
 };

@@ -7,11 +7,13 @@ const struct demo_helper demo_helpers[DEMO_HELPERS] = {
     {"cuda",
      "CUDA",
      "ktrace-demo-cuda",
+     NULL,
      "this ktrace was built without ktrace-demo-cuda, which needs nvcc",
      {"../libexec/ktrace/ktrace-demo-cuda", "ktrace-demo-cuda", "../examples/ktrace-demo-cuda"}},
     {"hip",
      "HIP",
      "ktrace-demo-hip",
+     "KTRACE_HIP_LIBRARY",
      "this ktrace was built without ktrace-demo-hip, which needs clang-22 and lld-22",
      {"../libexec/ktrace/ktrace-demo-hip", "ktrace-demo-hip", "../examples/amdgcn/ktrace-demo-hip"}},
 };

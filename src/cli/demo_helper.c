@@ -27,6 +27,12 @@ static int execute(void *context)
     return CLI_FAILURE;
 }
 
+static bool has_wished_library(const struct demo_helper *helper)
+{
+    const char *library = helper->library ? getenv(helper->library) : NULL;
+    return library && *library;
+}
+
 static bool is_empty(const char *path)
 {
     struct stat status;
@@ -41,7 +47,9 @@ static enum demo_made judge(struct kt_string *why, const struct demo_helper *hel
     cli_child_append_end(&end, child, limit_s);
     const char *said = line.length ? kt_string_text(&line) : "it said nothing";
     enum demo_made made = DEMO_FAILED;
-    if (cli_child_exited_with(child, HELPER_NO_DEVICE)) {
+    if (cli_child_exited_with(child, HELPER_NO_DEVICE) && has_wished_library(helper)) {
+        cli_error("%s; %s", said, otherwise);
+    } else if (cli_child_exited_with(child, HELPER_NO_DEVICE)) {
         kt_string_append(why, said);
         made = DEMO_NOT_MADE;
     } else if (cli_child_exited_with(child, 0) && !is_empty(trace_path)) {

@@ -307,5 +307,6 @@ int main(int argc, char **argv)
 {
     occupy_standard_streams();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe does not keep a command from finishing its files */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, as on a full disk */
     return finish_output(run(argc, argv));
 }
