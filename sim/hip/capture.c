@@ -129,6 +129,18 @@ hipError_t sim_capture_forbids(const char *function)
     return hipSuccess;
 }
 
+hipError_t sim_capture_forbids_waiting(hipError_t status, const char *function)
+{
+    if (!captures)
+        return hipSuccess;
+    for (struct sim_capture *capture = captures; capture; capture = capture->next)
+        capture->is_invalid = 1;
+    return sim_hip_error(status,
+                         "%s while a stream is being captured, in whatever mode; the capture is now invalid: call it "
+                         "before or after the capture",
+                         function);
+}
+
 /* The capture that a command of the legacy stream would come behind. */
 static struct sim_capture *capture_beside_legacy(const struct sim_device *device)
 {

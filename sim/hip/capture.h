@@ -16,9 +16,12 @@ hipError_t sim_capture_record(struct sim_captured_event *event, struct ihipStrea
 /* The stream joins the event's capture, or, in it already, comes behind the event. */
 hipError_t sim_capture_wait(struct ihipStream_t *stream, const struct sim_captured_event *event);
 
-/* hipSuccess unless a capture forbids this thread to call a function that is unsafe beside it (allocates, waits for the
- * device, copies on the legacy stream); the capture is then invalid. */
+/* hipSuccess unless a capture forbids this thread to call a function that is unsafe beside it (allocates, frees, loads); the
+ * capture is then invalid. */
 hipError_t sim_capture_forbids(const char *function);
+/* The same for functions that wait for a device or work behind all of it, with `status`: forbidden to every thread by captures
+ * of every mode, all of which are then invalid. That is how ROCm 7's HIP has it. */
+hipError_t sim_capture_forbids_waiting(hipError_t status, const char *function);
 /* The same for work on the legacy null stream, which would come behind captured streams. */
 hipError_t sim_capture_forbids_legacy(const struct sim_device *device);
 /* The same for waiting for a stream, and asking for its state. */

@@ -113,7 +113,7 @@ static hipError_t enqueue(struct copy copy, hipStream_t handle, int is_blocking)
 /* On the legacy null stream, and done on return. */
 static hipError_t copy_now(struct copy copy, const char *function)
 {
-    const hipError_t status = sim_capture_forbids(function);
+    const hipError_t status = sim_capture_forbids_waiting(hipErrorStreamCaptureImplicit, function);
     return status ? status : enqueue(copy, NULL, 1);
 }
 

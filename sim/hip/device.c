@@ -177,7 +177,7 @@ hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer)
 
 static hipError_t synchronize(void)
 {
-    const hipError_t status = sim_capture_forbids("hipDeviceSynchronize");
+    const hipError_t status = sim_capture_forbids_waiting(hipErrorStreamCaptureUnsupported, "hipDeviceSynchronize");
     return status ? status : sim_wait_device(sim_current_device());
 }
 

@@ -59,7 +59,7 @@ static hipError_t fill(void *to, size_t pitch, uint32_t value, uint32_t element_
 static hipError_t fill_null(void *to, size_t pitch, uint32_t value, uint32_t element_bytes, size_t elements,
                             size_t height)
 {
-    const hipError_t status = sim_capture_forbids("hipMemset");
+    const hipError_t status = sim_capture_forbids_waiting(hipErrorStreamCaptureImplicit, "hipMemset");
     return status ? status : fill(to, pitch, value, element_bytes, elements, height, NULL, 1);
 }
 

@@ -250,8 +250,8 @@ static void unsafe_calls_invalidate_a_capture(void **state)
     is_forbidden(hipDeviceSynchronize(), hipErrorStreamCaptureUnsupported);
     is_forbidden(hipStreamSynchronize(stream), hipErrorStreamCaptureUnsupported);
     is_forbidden(hipStreamQuery(stream), hipErrorStreamCaptureUnsupported);
-    is_forbidden(hipMemcpy(&host, value, 4, hipMemcpyDeviceToHost), hipErrorStreamCaptureUnsupported);
-    is_forbidden(hipMemset(value, 0, 4), hipErrorStreamCaptureUnsupported);
+    is_forbidden(hipMemcpy(&host, value, 4, hipMemcpyDeviceToHost), hipErrorStreamCaptureImplicit);
+    is_forbidden(hipMemset(value, 0, 4), hipErrorStreamCaptureImplicit);
     is_forbidden(hipMalloc(&memory, 4), hipErrorStreamCaptureUnsupported);
     is_forbidden(hipFree(value), hipErrorStreamCaptureUnsupported);
     is_forbidden(hipModuleLoad((hipModule_t *)&memory, KERNELS), hipErrorStreamCaptureUnsupported);
@@ -268,7 +268,7 @@ static void unsafe_calls_invalidate_a_capture(void **state)
     fails(step(value, NULL), hipErrorStreamCaptureImplicit, "legacy");
     fails(hipStreamEndCapture(blocking, &graph), hipErrorStreamCaptureInvalidated, "invalid");
 
-    /* Relaxed captures forbid nothing. */
+    /* Relaxed captures forbid only to wait for the device. */
     ok(hipStreamBeginCapture(stream, hipStreamCaptureModeRelaxed));
     ok(hipMalloc(&memory, 4));
     ok(hipFree(memory));
@@ -279,25 +279,35 @@ static void unsafe_calls_invalidate_a_capture(void **state)
     ok(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     ok(hipThreadExchangeStreamCaptureMode(&mode));
     assert_int_equal(mode, hipStreamCaptureModeGlobal);
-    ok(hipDeviceSynchronize());
+    ok(hipMalloc(&memory, 4));
+    ok(hipFree(memory));
     ok(hipThreadExchangeStreamCaptureMode(&mode));
     ok(hipStreamEndCapture(stream, &graph));
     ok(hipGraphDestroy(graph));
+    for (hipStreamCaptureMode each = hipStreamCaptureModeGlobal; each <= hipStreamCaptureModeRelaxed; each++) {
+        ok(hipStreamBeginCapture(stream, each));
+        fails(hipDeviceSynchronize(), hipErrorStreamCaptureUnsupported, "whatever mode");
+        end_invalid();
+        ok(hipStreamBeginCapture(stream, each));
+        fails(hipMemcpy(&host, value, 4, hipMemcpyDeviceToHost), hipErrorStreamCaptureImplicit, "whatever mode");
+        end_invalid();
+    }
     ok(hipStreamDestroy(blocking));
     ok(hipFree(value));
 }
 
-static void *synchronize(void *status)
+static void *allocate(void *status)
 {
-    *(hipError_t *)status = hipDeviceSynchronize();
+    void *memory;
+    *(hipError_t *)status = hipMalloc(&memory, 4);
     return NULL;
 }
 
-static hipError_t synchronize_in_a_thread(void)
+static hipError_t allocate_in_a_thread(void)
 {
     pthread_t thread;
     hipError_t status = hipErrorUnknown;
-    assert_int_equal(pthread_create(&thread, NULL, synchronize, &status), 0);
+    assert_int_equal(pthread_create(&thread, NULL, allocate, &status), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     return status;
 }
@@ -307,11 +317,11 @@ static void other_threads_are_forbidden_by_global_captures(void **state)
     (void)state;
     hipGraph_t graph;
     ok(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal));
-    assert_int_equal(synchronize_in_a_thread(), hipSuccess);
+    assert_int_equal(allocate_in_a_thread(), hipSuccess);
     ok(hipStreamEndCapture(stream, &graph));
     ok(hipGraphDestroy(graph));
     ok(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
-    assert_int_equal(synchronize_in_a_thread(), hipErrorStreamCaptureUnsupported);
+    assert_int_equal(allocate_in_a_thread(), hipErrorStreamCaptureUnsupported);
     end_invalid();
 }
 
