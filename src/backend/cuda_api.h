@@ -63,6 +63,7 @@ enum {
     X(primary_get_state, cuDevicePrimaryCtxGetState, (kt_cu_device device, unsigned int *flags, int *active)) \
     X(context_get_current, cuCtxGetCurrent, (kt_cu_context * context)) \
     X(context_get_device, cuCtxGetDevice, (kt_cu_device * device)) \
+    X(context_get_id, cuCtxGetId, (kt_cu_context context, unsigned long long *id)) \
     X(context_push, cuCtxPushCurrent_v2, (kt_cu_context context)) \
     X(context_pop, cuCtxPopCurrent_v2, (kt_cu_context * context)) \
     X(context_synchronize, cuCtxSynchronize, (void)) \
