@@ -364,6 +364,26 @@ inline trace::trace(ktrace_trace *handle, bool save_it) : handle_(handle)
         save(handle);
 }
 
+/* Saved to a file of its own and loaded again. Not valid() after a failure, which is reported. */
+inline trace saved_and_loaded(const trace &original)
+{
+    const char *directory = std::getenv("TMPDIR");
+    std::string path = std::string(directory && *directory ? directory : P_tmpdir) + "/ktrace_test_XXXXXX";
+    const int file = mkstemp(&path[0]);
+    CHECK(file >= 0, "mkstemp %s", path.c_str());
+    if (file < 0)
+        return trace();
+    close(file);
+    ktrace_trace *loaded = nullptr;
+    int status = ktrace_trace_save(original.handle(), path.c_str());
+    if (status >= 0)
+        status = ktrace_trace_load(&loaded, path.c_str());
+    CHECK(status >= 0, "saving to and loading from %s: %s: %s", path.c_str(), ktrace_status_name(status),
+          ktrace_last_error());
+    unlink(path.c_str());
+    return trace(loaded, false);
+}
+
 inline ktrace_capture_options sizes(uint32_t events_per_wave, uint32_t events_per_lane, uint64_t buffer_bytes = 0)
 {
     ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
@@ -419,6 +439,13 @@ class capture
         if (status >= 0)
             out = trace(raw);
         return status;
+    }
+    /* As the library gives it: failures are expected and not reported. */
+    int end_raw(ktrace_trace **out)
+    {
+        ktrace_capture *gone = handle_;
+        handle_ = nullptr;
+        return ktrace_capture_end(out, gone);
     }
     /* Failures are expected: not reported. Returns the status; `message` is the sentence. */
     int try_read(trace &out, std::string &message, bool save_it = true)

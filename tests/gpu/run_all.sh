@@ -30,7 +30,8 @@ for option; do
 done
 mkdir -p "$out" || exit 2
 
-programs="test_divergence test_divergence_debug test_divergence_rdc test_divergence_shared_runtime test_payloads test_capacity test_launches test_graph test_peek test_modules test_modules_rdc test_truth"
+programs="test_divergence test_divergence_debug test_divergence_rdc test_divergence_shared_runtime test_payloads test_capacity"
+programs="$programs test_filters test_launches test_graph test_peek test_modules test_modules_rdc test_truth"
 failed=0
 ran=0
 
@@ -72,17 +73,20 @@ done
 
 if [ "$sanitizer" = yes ] && [ "$ran" -gt 0 ]; then
     if command -v compute-sanitizer >/dev/null 2>&1; then
-        capacity_cases=
-        for name in ring_just_fits ring_overflows_with_payloads lane_ring everything_overflows read_after_overflow \
-            keep_last_ranges every_region_is_used filter_blocks filter_places clear_and_read_twice; do
-            capacity_cases="$capacity_cases --only $name"
-        done
+        only_test_divergence=
+        only_test_capacity="ring_just_fits ring_overflows_with_payloads lane_ring everything_overflows read_after_overflow \
+            keep_last_ranges every_region_is_used clear_and_read_twice"
+        only_test_filters="box places combined"
         for tool in memcheck racecheck; do
-            for program in test_divergence test_capacity; do
+            for program in test_divergence test_capacity test_filters; do
                 [ -x "$bin/$program" ] || continue
                 log=$out/$program.$tool.log
+                eval "names=\$only_$program"
                 only=
-                [ "$program" = test_capacity ] && only=$capacity_cases
+                # shellcheck disable=SC2154
+                for name in $names; do
+                    only="$only --only $name"
+                done
                 # shellcheck disable=SC2086
                 limited 280 compute-sanitizer --tool "$tool" --error-exitcode 99 \
                     "$bin/$program" --quick --timeout 250 $only >"$log" 2>&1

@@ -1,4 +1,4 @@
-/* What fits and what does not: rings, regions, filters, and reading again and again. An overflow is an error that names the
+/* What fits and what does not: rings, regions, and reading again and again. An overflow is an error that names the
  * options under which everything would have fitted; what it names is tried. */
 #include "check.h"
 
@@ -64,15 +64,15 @@ __global__ void ranges_and_tokens(int count)
     }
 }
 
-/* Where every workgroup ran, told by the kernel itself. */
-__global__ void places(uint32_t *sm_of_block)
+/* On a lane that is not lane 0, one slot each. */
+__global__ void plain_lane_marks(int lane, int count)
 {
-    KTRACE_KERNEL("places");
-    KTRACE_RANGE("all");
-    uint32_t sm;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-    if (threadIdx.x == 0)
-        sm_of_block[blockIdx.x] = sm;
+    KTRACE_KERNEL("plain lane marks");
+    if ((int)(threadIdx.x & 31) == lane) {
+#pragma unroll 1
+        for (int i = 0; i < count; i++)
+            KTRACE_MARK("plain");
+    }
 }
 
 /* ---- Overflow and what its sentence says ------------------------------------------------------------------------ */
@@ -259,6 +259,111 @@ TEST_CASE(everything_overflows)
     CHECK_EQUAL(trace.info.events, 1000 * 25 + 1000 * 6);
 }
 
+namespace
+{
+
+/* What a read under these options says of the launches: a status, and the sentence of an overflow. */
+template <class Launch>
+int outcome(const ktrace_capture_options &options, Launch launch, std::string &message)
+{
+    test::capture capture;
+    test::trace trace;
+    if (capture.begin(options) < 0)
+        return KTRACE_ERROR_ARGUMENT;
+    launch();
+    CHECK_CUDA(cudaGetLastError());
+    return capture.try_read(trace, message, false);
+}
+
+template <class Launch>
+void check_outcome(const ktrace_capture_options &options, Launch launch, int wanted)
+{
+    std::string message;
+    const int status = outcome(options, launch, message);
+    CHECK(status == wanted, "events_per_wave %u, events_per_lane %u, buffer_bytes %llu: '%s', expected '%s'; %s",
+          options.events_per_wave, options.events_per_lane, (unsigned long long)options.buffer_bytes,
+          ktrace_status_name(status), ktrace_status_name(wanted), message.c_str());
+}
+
+uint32_t power_of_two_below(uint32_t value)
+{
+    uint32_t power = 1;
+    while (power * 2 < value)
+        power *= 2;
+    return power;
+}
+
+} /* namespace */
+
+/* What is named is what was recorded, to the slot. Rings are powers of two: the one below is too small. */
+TEST_CASE(named_rings_are_exact)
+{
+    for (const uint32_t count : {ring + 1u, 80u, 128u, 129u, 1025u, 5000u}) {
+        const auto launch = [&] { plain_marks<<<1, 32>>>((int)count); };
+        std::string message;
+        ktrace_capture_options options = test::sizes(ring, 16);
+        CHECK_EQUAL(outcome(options, launch, message), KTRACE_ERROR_OVERFLOW);
+        CHECK_EQUAL(named(message, "events_per_wave"), count);
+        CHECK_EQUAL(named(message, "events_per_lane"), 0);
+        options.events_per_wave = count;
+        check_outcome(options, launch, KTRACE_OK);
+        options.events_per_wave = power_of_two_below(count); /* count - 1, where that is one */
+        check_outcome(options, launch, KTRACE_ERROR_OVERFLOW);
+    }
+    for (const uint32_t count : {17u, 33u, 40u, 257u}) {
+        const auto launch = [&] { plain_lane_marks<<<1, 32>>>(31, (int)count); };
+        std::string message;
+        ktrace_capture_options options = test::sizes(ring, 16);
+        CHECK_EQUAL(outcome(options, launch, message), KTRACE_ERROR_OVERFLOW);
+        CHECK_EQUAL(named(message, "events_per_lane"), count);
+        CHECK_EQUAL(named(message, "events_per_wave"), 0);
+        options.events_per_lane = count;
+        check_outcome(options, launch, KTRACE_OK);
+        options.events_per_lane = power_of_two_below(count);
+        check_outcome(options, launch, KTRACE_ERROR_OVERFLOW);
+    }
+}
+
+/* A buffer of the bytes that are named holds all waves; of one byte less, not. */
+TEST_CASE(named_buffer_is_exact)
+{
+    const struct {
+        uint32_t blocks, threads, events_per_wave, events_per_lane;
+    } tries[] = {{300, 32, 8, 2}, {1000, 64, 16, 4}, {20000, 32, 4, 1}, {999, 96, 64, 1}, {17, 1024, 512, 16}};
+    for (const auto &one : tries) {
+        const auto launch = [&] { one_mark<<<one.blocks, one.threads>>>(1); };
+        std::string message, again;
+        ktrace_capture_options options = test::sizes(one.events_per_wave, one.events_per_lane, 64 * 1024);
+        CHECK_EQUAL(outcome(options, launch, message), KTRACE_ERROR_OVERFLOW);
+        const uint64_t bytes = named(message, "buffer_bytes");
+        std::printf("  said: %s\n", message.c_str());
+        REQUIRE(bytes > options.buffer_bytes, "it names %llu bytes", (unsigned long long)bytes);
+        options.buffer_bytes = bytes;
+        check_outcome(options, launch, KTRACE_OK);
+        options.buffer_bytes = bytes - 1;
+        CHECK_EQUAL(outcome(options, launch, again), KTRACE_ERROR_OVERFLOW);
+        CHECK_EQUAL(named(again, "buffer_bytes"), bytes);
+    }
+}
+
+/* An overflow at the end is an error as well, and the capture is gone as always. */
+TEST_CASE(end_after_overflow)
+{
+    test::capture capture;
+    REQUIRE(capture.begin(test::sizes(ring, 16)) == 0);
+    plain_marks<<<1, 32>>>(10 * ring);
+    ktrace_trace *raw = nullptr;
+    const int status = capture.end_raw(&raw);
+    CHECK(status == KTRACE_ERROR_OVERFLOW, "%s", ktrace_status_name(status));
+    CHECK_EQUAL(named(ktrace_last_error(), "events_per_wave"), 10 * ring);
+    CHECK(raw == nullptr, "a trace came with the error");
+    CHECK_EQUAL(ktrace_active(), 0);
+    const test::trace trace = test::record(test::sizes(ring, 16), [] { one_mark<<<1, 32>>>(3); });
+    REQUIRE(trace.valid());
+    test::check_clean(trace);
+    test::check_sequence(test::only_wave(trace), {mark("workgroup", 0, 0), mark("number", 0, 3)});
+}
+
 /* After an overflow the same capture is as new. */
 TEST_CASE(read_after_overflow)
 {
@@ -372,6 +477,40 @@ TEST_CASE(keep_last_ranges)
     }
 }
 
+/* A trace that lost its oldest events says so wherever it goes. One whose rings just held everything does not. */
+TEST_CASE(keep_last_is_marked)
+{
+    for (const int count : {ring, ring + 1}) {
+        const test::trace trace = test::record(keeping_last(), [&] { plain_marks<<<1, 32>>>(count); });
+        REQUIRE(trace.valid());
+        const bool lost = count > ring;
+        CHECK_EQUAL(trace.info.slots_lost, lost);
+        CHECK((trace.warning.find("overwritten") != std::string::npos) == lost, "warning: '%s'", trace.warning.c_str());
+        const test::trace loaded = test::saved_and_loaded(trace);
+        REQUIRE(loaded.valid());
+        CHECK_EQUAL(loaded.info.slots_lost, lost);
+        CHECK(loaded.warning == trace.warning, "warning: '%s'", loaded.warning.c_str());
+        char *text = nullptr;
+        CHECK_EQUAL(ktrace_trace_summary_text(&text, loaded.handle()), 0);
+        CHECK((text && std::strstr(text, "overwritten")) == lost, "%s", text ? text : "");
+        std::free(text);
+    }
+}
+
+/* Keeping the last events is of rings; a wave that finds no region is an error all the same. */
+TEST_CASE(keep_last_needs_regions)
+{
+    ktrace_capture_options options = keeping_last();
+    options.buffer_bytes = 256 * 1024;
+    const auto launch = [] { plain_marks<<<1000, 32>>>(3 * ring); };
+    const test::trace trace = after_overflow(options, launch, false);
+    REQUIRE(trace.valid());
+    CHECK_EQUAL(options.events_per_wave, ring);
+    test::check_consistent(trace);
+    CHECK_EQUAL(trace.info.waves, 1000);
+    CHECK_EQUAL(trace.info.slots_lost, 1000 * 2 * ring);
+}
+
 /* ---- Large ------------------------------------------------------------------------------------------------------ */
 
 /* More events than the 16 bits of a slot's sequence number count. */
@@ -417,6 +556,47 @@ TEST_CASE(large_offsets)
     REQUIRE(trace.waves.size() == (size_t)blocks, "%zu waves", trace.waves.size());
     for (const test::wave &wave : trace.waves)
         test::check_sequence(wave, {mark("workgroup", 0, (int)wave.info.workgroup[0]), mark("number", 0, 5)});
+}
+
+/* Headers, lanes' rings and main rings of so many waves that each kind goes on beyond 4 GiB. */
+TEST_CASE(many_waves_beyond_4_gib)
+{
+    if (test::quick())
+        return test::skip_case("--quick");
+    const uint32_t blocks = 640000, events_per_wave = 1024, events_per_lane = 32;
+    const uint64_t main_bytes = events_per_wave * 8, lane_bytes = 31 * events_per_lane * 8;
+    static_assert(blocks * (uint64_t)events_per_wave * 8 > (1ull << 32), "main rings beyond 4 GiB");
+    static_assert(blocks * 31ull * events_per_lane * 8 > (1ull << 32), "lanes' rings beyond 4 GiB");
+    const uint64_t buffer_bytes = blocks * (main_bytes + lane_bytes + 256) * 11 / 10;
+    std::printf("  a buffer of %llu bytes\n", (unsigned long long)buffer_bytes);
+    test::capture capture;
+    REQUIRE(capture.begin(test::sizes(events_per_wave, events_per_lane, buffer_bytes)) == 0);
+    for (int round = 0; round < 2; round++) {
+        lane_marks<<<blocks, 32>>>(1 + 30 * round, 1);
+        CUDA_OK_OR_RETURN(cudaGetLastError());
+        ktrace_trace *raw = nullptr;
+        KTRACE_OK_OR_RETURN(ktrace_capture_read(&raw, capture.handle()));
+        uint64_t waves = 0, twice = 0, wrong = 0;
+        std::vector<bool> seen(blocks);
+        ktrace_wave_info wave{};
+        wave.struct_size = sizeof(wave);
+        for (; ktrace_trace_wave(&wave, raw, waves) == 0; waves++) {
+            ktrace_event_info lane{}, done{};
+            lane.struct_size = done.struct_size = sizeof(lane);
+            wrong += wave.events != 2 || wave.unfinished || wave.workgroup[0] >= blocks ||
+                     ktrace_trace_event(&lane, raw, waves, 0) < 0 || ktrace_trace_event(&done, raw, waves, 1) < 0 ||
+                     std::strcmp(lane.name, "lane") != 0 || lane.lane != 1 + 30u * (unsigned)round ||
+                     lane.payload != 0 || std::strcmp(done.name, "done") != 0 || done.lane != 0;
+            if (wave.workgroup[0] < blocks) {
+                twice += seen[wave.workgroup[0]];
+                seen[wave.workgroup[0]] = true;
+            }
+        }
+        ktrace_trace_destroy(raw);
+        CHECK_EQUAL(waves, blocks);
+        CHECK_EQUAL(twice, 0);
+        CHECK_EQUAL(wrong, 0);
+    }
 }
 
 /* The smallest rings: a region is 256 bytes of header, 4 slots, and 31 rings of one slot. */
@@ -476,144 +656,6 @@ TEST_CASE(every_region_is_used)
     status = capture.try_read(trace, message);
     CHECK(status == KTRACE_ERROR_OVERFLOW, "one wave more than regions: %s", ktrace_status_name(status));
     std::printf("  said: %s\n", message.c_str());
-}
-
-/* ---- Filters ---------------------------------------------------------------------------------------------------- */
-
-namespace
-{
-
-ktrace_capture_options with_filter(const ktrace_filter &filter)
-{
-    ktrace_capture_options options = test::sizes(16, 4);
-    options.filter = &filter;
-    return options;
-}
-
-/* The waves that pass, as (x, y, z, wave) in rising order, and how many were turned away. */
-using wave_key = std::vector<uint32_t>;
-void check_filtered(const test::trace &trace, std::vector<wave_key> wanted, uint64_t launched)
-{
-    test::check_consistent(trace);
-    std::vector<wave_key> actual;
-    for (const test::wave &wave : trace.waves)
-        actual.push_back({wave.info.workgroup[0], wave.info.workgroup[1], wave.info.workgroup[2], wave.info.wave});
-    std::sort(actual.begin(), actual.end());
-    std::sort(wanted.begin(), wanted.end());
-    CHECK(actual == wanted, "%zu waves, expected %zu", actual.size(), wanted.size());
-    if (actual != wanted)
-        for (const wave_key &key : actual)
-            std::printf("    (%u, %u, %u) wave %u\n", key[0], key[1], key[2], key[3]);
-    CHECK_EQUAL(trace.info.waves_filtered, launched - wanted.size());
-    CHECK_EQUAL(trace.info.waves_dropped, 0);
-    if (!trace.launches.empty())
-        CHECK_EQUAL(trace.launches[0].waves_launched, launched);
-}
-
-} /* namespace */
-
-TEST_CASE(filter_blocks)
-{
-    ktrace_filter filter = KTRACE_FILTER_INIT;
-    filter.block_first[0] = 2;
-    filter.block_last[0] = 5;
-    filter.block_first[1] = 1;
-    filter.block_last[1] = 2;
-    filter.block_last[2] = 0;
-    const test::trace trace = test::record(with_filter(filter), [] { one_mark<<<dim3(8, 4, 2), 64>>>(0); });
-    REQUIRE(trace.valid());
-    std::vector<wave_key> wanted;
-    for (uint32_t x = 2; x <= 5; x++)
-        for (uint32_t y = 1; y <= 2; y++)
-            for (uint32_t wave = 0; wave < 2; wave++)
-                wanted.push_back({x, y, 0, wave});
-    check_filtered(trace, wanted, 128);
-}
-
-TEST_CASE(filter_every_nth)
-{
-    ktrace_filter filter = KTRACE_FILTER_INIT;
-    filter.workgroup_step = 3;
-    const test::trace trace = test::record(with_filter(filter), [] { one_mark<<<dim3(5, 2, 2), 32>>>(0); });
-    REQUIRE(trace.valid());
-    std::vector<wave_key> wanted;
-    for (uint32_t i = 0; i < 20; i += 3)
-        wanted.push_back({i % 5, i / 5 % 2, i / 10, 0});
-    check_filtered(trace, wanted, 20);
-}
-
-TEST_CASE(filter_waves)
-{
-    ktrace_filter filter = KTRACE_FILTER_INIT;
-    filter.wave_mask_low = 0x80000005u;
-    filter.wave_mask_high = 0;
-    const test::trace trace = test::record(with_filter(filter), [] { one_mark<<<2, 1024>>>(0); });
-    REQUIRE(trace.valid());
-    std::vector<wave_key> wanted;
-    for (uint32_t x = 0; x < 2; x++)
-        for (const uint32_t wave : {0u, 2u, 31u})
-            wanted.push_back({x, 0, 0, wave});
-    check_filtered(trace, wanted, 64);
-}
-
-TEST_CASE(filter_places)
-{
-    const uint32_t blocks = 1000;
-    ktrace_filter filter = KTRACE_FILTER_INIT;
-    filter.place_first = 3;
-    filter.place_last = 9;
-    test::device_array<uint32_t> sm_of_block(blocks);
-    const test::trace trace = test::record(with_filter(filter), [&] { places<<<blocks, 128>>>(sm_of_block.get()); });
-    REQUIRE(trace.valid());
-    const std::vector<uint32_t> sm = sm_of_block.host();
-    std::vector<wave_key> wanted;
-    for (uint32_t x = 0; x < blocks; x++)
-        if (sm[x] >= 3 && sm[x] <= 9)
-            for (uint32_t wave = 0; wave < 4; wave++)
-                wanted.push_back({x, 0, 0, wave});
-    CHECK(!wanted.empty(), "no workgroup ran on SM 3 to 9");
-    check_filtered(trace, wanted, blocks * 4);
-    for (const test::wave &wave : trace.waves)
-        CHECK(wave.info.place == sm[wave.info.workgroup[0]], "SM %u, the kernel says %u", wave.info.place,
-              sm[wave.info.workgroup[0]]);
-}
-
-TEST_CASE(filter_all_together)
-{
-    ktrace_filter filter = KTRACE_FILTER_INIT;
-    filter.block_first[0] = 10;
-    filter.block_last[0] = 99;
-    filter.workgroup_step = 4;
-    filter.wave_mask_low = 2;
-    const test::trace trace = test::record(with_filter(filter), [] { one_mark<<<200, 96>>>(0); });
-    REQUIRE(trace.valid());
-    std::vector<wave_key> wanted;
-    for (uint32_t x = 12; x <= 99; x += 4)
-        wanted.push_back({x, 0, 0, 1});
-    check_filtered(trace, wanted, 600);
-}
-
-/* A filtered wave claims nothing: a grid far larger than the buffer passes. */
-TEST_CASE(filter_spares_the_buffer)
-{
-    ktrace_filter filter = KTRACE_FILTER_INIT;
-    filter.block_first[0] = filter.block_last[0] = 77;
-    ktrace_capture_options options = with_filter(filter);
-    options.buffer_bytes = 64 * 1024;
-    const uint32_t blocks = test::quick() ? 2000 : 50000;
-    const test::trace trace = test::record(options, [&] { one_mark<<<blocks, 64>>>(0); });
-    REQUIRE(trace.valid());
-    check_filtered(trace, {{77, 0, 0, 0}, {77, 0, 0, 1}}, (uint64_t)blocks * 2);
-}
-
-TEST_CASE(filter_turns_all_away)
-{
-    ktrace_filter filter = KTRACE_FILTER_INIT;
-    filter.block_first[1] = 5;
-    const test::trace trace = test::record(with_filter(filter), [] { one_mark<<<10, 64>>>(0); });
-    REQUIRE(trace.valid());
-    check_filtered(trace, {}, 20);
-    CHECK(trace.warning.find("filter") != std::string::npos, "warning: '%s'", trace.warning.c_str());
 }
 
 /* ---- Reading again and again ------------------------------------------------------------------------------------ */
