@@ -52,7 +52,7 @@ const struct cli_command cli_doctor = {
             "Libraries are loaded in processes of their own: one that crashes or hangs is named.\n"
             "\n"
             "Exit status: 0 where a capture can record, 1 where it would be refused: no device can be used,\n"
-            "or none of what KTRACE_BACKEND asks for.\n"
+            "or none of what KTRACE_BACKEND asks for, or a variable that captures read is malformed.\n"
             "\n"
             "Options:\n"
             "  -j, --json             print JSON\n"

@@ -14,13 +14,37 @@ enum { HELPER_NO_DEVICE = 77 };
 static const char otherwise[] = "'ktrace doctor' says what it finds here, 'ktrace demo --on replay' does without it";
 
 struct execution {
-    const char *path, *trace_path;
+    const char *path, *backend, *trace_path;
     int *error; /* shared: errno, where the program cannot be run */
 };
+
+extern char **environ;
+
+/* Of what the caller's programs are told: which library and which simulator. How much they record, where and of what, and whether
+ * without being asked, is not for the helper, which begins its own capture. */
+static bool is_for_helper(const char *variable)
+{
+    static const char *const kept[] = {"KTRACE_HIP_LIBRARY=", "KTRACE_SIM_"};
+    bool is_kept = strncmp(variable, "KTRACE_", 7) != 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        is_kept = is_kept || strncmp(variable, kept[i], strlen(kept[i])) == 0;
+    return is_kept;
+}
+
+static void set_environment(const char *backend)
+{
+    char **to = environ;
+    for (char **from = environ; *from; from++)
+        if (is_for_helper(*from))
+            *to++ = *from;
+    *to = NULL;
+    setenv("KTRACE_BACKEND", backend, 1);
+}
 
 static int execute(void *context)
 {
     const struct execution *execution = context;
+    set_environment(execution->backend);
     char *const arguments[] = {(char *)execution->path, (char *)execution->trace_path, NULL};
     execv(execution->path, arguments);
     *execution->error = errno;
@@ -92,9 +116,7 @@ enum demo_made demo_run_helper(struct kt_string *why, const struct demo_helper *
         kt_string_append(why, helper->missing);
         return DEMO_NOT_MADE;
     }
-    /* Its kernels are of this runtime, whatever the caller's programs are told to record. */
-    setenv("KTRACE_BACKEND", helper->on, 1);
-    struct execution execution = {.path = path, .trace_path = trace_path};
+    struct execution execution = {.path = path, .backend = helper->on, .trace_path = trace_path};
     execution.error = cli_child_share(sizeof *execution.error);
     const enum demo_made made = execution.error ? run(why, helper, &execution, limit_s) : DEMO_FAILED;
     cli_child_unshare(execution.error, sizeof *execution.error);

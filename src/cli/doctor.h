@@ -42,7 +42,7 @@ enum { DOCTOR_CUDA, DOCTOR_HIP, DOCTOR_RUNTIMES };
 /* In a program that has told libktrace of no kernels. */
 struct doctor_choice {
     const struct doctor_runtime *runtime; /* NULL: the capture is refused */
-    char why[256];
+    char why[1024];
 };
 void doctor_choose(struct doctor_choice *out, const struct doctor_runtime runtimes[DOCTOR_RUNTIMES]);
 

@@ -1,9 +1,16 @@
 #include "../backend_choice.h"
+#include "../settings.h"
 #include "doctor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void refuse(struct doctor_choice *out, const char *why)
+{
+    out->runtime = NULL;
+    snprintf(out->why, sizeof out->why, "%s", why);
+}
 
 static const struct doctor_runtime *find(const struct doctor_runtime runtimes[DOCTOR_RUNTIMES], const char *backend)
 {
@@ -13,18 +20,17 @@ static const struct doctor_runtime *find(const struct doctor_runtime runtimes[DO
     return NULL;
 }
 
-void doctor_choose(struct doctor_choice *out, const struct doctor_runtime runtimes[DOCTOR_RUNTIMES])
+/* Of the candidates the first with a device; one that breaks the process does it before the next could be tried. */
+static void choose_runtime(struct doctor_choice *out, const struct doctor_runtime runtimes[DOCTOR_RUNTIMES])
 {
     struct kt_backend_candidates candidates;
     const char *environment = getenv("KTRACE_BACKEND");
     const bool wished = environment && *environment;
-    *out = (struct doctor_choice){0};
     if (kt_backend_candidates(&candidates, NULL) < 0) {
-        snprintf(out->why, sizeof out->why, "%s", ktrace_last_error());
+        refuse(out, ktrace_last_error());
         return;
     }
     const struct doctor_runtime *first = find(runtimes, candidates.names[0]), *crashed = NULL;
-    /* What breaks the process breaks it before another could be tried. */
     for (int i = 0; i < candidates.count && !out->runtime && !crashed; i++) {
         const struct doctor_runtime *runtime = find(runtimes, candidates.names[i]);
         if (runtime->usable)
@@ -44,4 +50,25 @@ void doctor_choose(struct doctor_choice *out, const struct doctor_runtime runtim
                  first->name);
     else
         snprintf(out->why, sizeof out->why, "there is no device that can be used");
+}
+
+/* What the environment says besides, which a capture reads as it begins. */
+static void check_settings(struct doctor_choice *out)
+{
+    struct kt_settings settings;
+    if (kt_settings_make(&settings, NULL) < 0) {
+        refuse(out, ktrace_last_error());
+        return;
+    }
+    if (out->runtime && (kt_filter_check(&settings.filter, out->runtime->facts.arch) < 0 ||
+                         kt_device_choice_check(&settings.devices, (uint32_t)out->runtime->device_count) < 0))
+        refuse(out, ktrace_last_error());
+    kt_settings_release(&settings);
+}
+
+void doctor_choose(struct doctor_choice *out, const struct doctor_runtime runtimes[DOCTOR_RUNTIMES])
+{
+    *out = (struct doctor_choice){0};
+    choose_runtime(out, runtimes);
+    check_settings(out);
 }
