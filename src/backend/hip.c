@@ -56,6 +56,14 @@ static int leave(int previous, struct hip_backend *hip, kt_hip_result result, co
     return result == KT_HIP_SUCCESS ? KTRACE_OK : kt_hip_fail(hip->api, result, attempted);
 }
 
+/* As in CUDA, asking about the legacy stream fails (hipErrorStreamCaptureImplicit) while a blocking stream is captured, and harms
+ * nothing, where allocating and waiting would spoil the graph. */
+static kt_hip_result ask_for_captures(struct hip_backend *hip)
+{
+    int capturing = 0;
+    return hip->api->stream_is_capturing(NULL, &capturing);
+}
+
 static void hip_close(struct kt_backend *backend)
 {
     struct hip_backend *hip = of(backend);
@@ -206,10 +214,7 @@ static int hip_synchronize(struct kt_backend *backend)
     int previous;
     if (enter(&previous, hip) < 0)
         return KTRACE_ERROR_DEVICE;
-    /* As in CUDA, asking about the legacy stream fails (hipErrorStreamCaptureImplicit) while a blocking stream is captured,
-     * and harms nothing, where a synchronization would spoil the graph. */
-    int capturing = 0;
-    kt_hip_result result = hip->api->stream_is_capturing(NULL, &capturing);
+    kt_hip_result result = ask_for_captures(hip);
     if (result == KT_HIP_SUCCESS)
         result = hip->api->device_synchronize();
     return leave(previous, hip, result, "waiting for the device");
@@ -443,7 +448,9 @@ static int open_hip(struct kt_backend **out, int ordinal)
         free(hip);
         return status;
     }
-    result = api->stream_create(&hip->peek_stream, KT_HIP_STREAM_NON_BLOCKING);
+    result = ask_for_captures(hip);
+    if (result == KT_HIP_SUCCESS)
+        result = api->stream_create(&hip->peek_stream, KT_HIP_STREAM_NON_BLOCKING);
     if (result == KT_HIP_SUCCESS)
         result = api->host_allocate(&hip->staging, KT_STAGING_BYTES, 0);
     status = leave(previous, hip, result, "preparing the capture's stream");

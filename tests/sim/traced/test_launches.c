@@ -241,6 +241,7 @@ static void others_are_not_there(void **state)
     struct launched *plain = launch_kernel(t, "plain", 2, 64, 0, NULL);
     struct ktrace_trace *trace = end(t);
     check_launches(t, 0, 3, trace);
+    ok(hipMemcpy(plain->noted, plain->log, plain->waves * sizeof *plain->noted, hipMemcpyDeviceToHost));
     assert_int_equal(plain->noted[0].dispatch, launch_of(trace, 2).grid_id + 1);
     ktrace_trace_destroy(trace);
 }

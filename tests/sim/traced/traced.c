@@ -75,10 +75,23 @@ void forget_launches(struct traced *t)
     t->count = 0;
 }
 
-void read_notes(struct traced *t)
+struct launched *remember_replay(struct traced *t, const struct launched *node, hipStream_t stream)
+{
+    assert_true(t->count < MAX_LAUNCHES);
+    struct launched *l = &t->launched[t->count++];
+    *l = *node;
+    l->arrived = NULL;
+    l->noted = calloc(l->waves, sizeof *l->noted);
+    assert_non_null(l->noted);
+    ok(hipMalloc((void **)&l->log, l->waves * sizeof *l->log));
+    ok(hipMemcpyDtoDAsync(l->log, node->log, l->waves * sizeof *l->log, stream));
+    return l;
+}
+
+static void read_notes(struct traced *t, size_t first, size_t count)
 {
     ok(hipDeviceSynchronize());
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t i = first; i < first + count; i++) {
         struct launched *l = &t->launched[i];
         ok(hipMemcpy(l->noted, l->log, l->waves * sizeof *l->noted, hipMemcpyDeviceToHost));
         for (uint32_t wave = 0; wave < l->waves; wave++)
@@ -312,7 +325,7 @@ static void check_phase(const struct ktrace_trace *trace, const struct ktrace_ph
 void check_passing(struct traced *t, size_t first, size_t count, const struct ktrace_trace *trace, wave_test *pass,
                    const void *closure)
 {
-    read_notes(t);
+    read_notes(t, first, count);
     const struct ktrace_trace_info info = info_of(trace);
     struct launched *matched[MAX_LAUNCHES];
     uint64_t events = 0, turned_away = 0;

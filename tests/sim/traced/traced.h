@@ -32,7 +32,7 @@ struct launched {
     uint32_t waves;
     struct truth *log; /* device memory */
     uint32_t *arrived;
-    struct truth *noted; /* what came back: read_notes */
+    struct truth *noted; /* what came back, for check_launches */
 };
 
 struct traced {
@@ -54,8 +54,9 @@ struct launched *launch_kernel(struct traced *t, const char *kernel, uint32_t gr
                                hipStream_t stream);
 /* Forget all launches so far. */
 void forget_launches(struct traced *t);
-/* Waits for the device. All waves of all launches must have run. */
-void read_notes(struct traced *t);
+/* What a node of a graph that was just launched on the stream notes, as a launch of its own: the next replay overwrites it. Waits
+ * for nothing. */
+struct launched *remember_replay(struct traced *t, const struct launched *node, hipStream_t stream);
 
 void begin(struct traced *t, const struct ktrace_capture_options *options);
 struct ktrace_trace *read_trace(struct traced *t);
@@ -67,7 +68,7 @@ struct ktrace_wave_info wave_of(const struct ktrace_trace *trace, uint64_t wave)
 struct ktrace_event_info event_of(const struct ktrace_trace *trace, uint64_t wave, uint32_t event);
 
 /* The trace holds these launches of `t`, [first, first + count), whole and no others; every fact of launches, waves and events is
- * what the host asked for and the waves noted. Reads the notes. */
+ * what the host asked for and the waves noted. Waits for the device. */
 void check_launches(struct traced *t, size_t first, size_t count, const struct ktrace_trace *trace);
 /* The same, but for the waves that are in the trace only; `pass` says which must be. */
 typedef int wave_test(const struct launched *launched, const struct truth *wave, const void *closure);
