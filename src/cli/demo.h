@@ -12,8 +12,8 @@ struct demo_helper {
     const char *on; /* what --on and KTRACE_BACKEND call it */
     const char *runtime;
     const char *name;
-    const char *library; /* the variable that names its library: one that cannot be used is an error; NULL: none does */
-    const char *missing; /* what is said where it was not installed */
+    const char *wishes[2]; /* variables that ask for its device: one that is not there is an error then; NULL: none */
+    const char *missing;   /* what is said where it was not installed */
     const char *places[3];
 };
 enum { DEMO_HELPERS = 2 };

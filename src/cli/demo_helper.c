@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+extern char **environ;
+
 enum { HELPER_NO_DEVICE = 77 };
 
 static const char otherwise[] = "'ktrace doctor' says what it finds here, 'ktrace demo --on replay' does without it";
@@ -17,8 +19,6 @@ struct execution {
     const char *path, *backend, *trace_path;
     int *error; /* shared: errno, where the program cannot be run */
 };
-
-extern char **environ;
 
 /* Of what the caller's programs are told: which library and which simulator. How much they record, where and of what, and whether
  * without being asked, is not for the helper, which begins its own capture. */
@@ -51,10 +51,27 @@ static int execute(void *context)
     return CLI_FAILURE;
 }
 
-static bool has_wished_library(const struct demo_helper *helper)
+/* The variable that asks for this helper's device; NULL: none does. */
+static const char *find_wish(const struct demo_helper *helper)
 {
-    const char *library = helper->library ? getenv(helper->library) : NULL;
-    return library && *library;
+    for (size_t i = 0; i < sizeof helper->wishes / sizeof *helper->wishes; i++) {
+        const char *value = helper->wishes[i] ? getenv(helper->wishes[i]) : NULL;
+        if (value && *value)
+            return helper->wishes[i];
+    }
+    return NULL;
+}
+
+/* There is no device, or no helper: a reason for another demo, unless this one was asked for. */
+static enum demo_made pass_over(struct kt_string *why, const struct demo_helper *helper, const char *reason)
+{
+    const char *wish = find_wish(helper);
+    if (!wish) {
+        kt_string_append(why, reason);
+        return DEMO_NOT_MADE;
+    }
+    cli_error("%s is '%s', but %s; %s", wish, getenv(wish), reason, otherwise);
+    return DEMO_FAILED;
 }
 
 static bool is_empty(const char *path)
@@ -71,11 +88,8 @@ static enum demo_made judge(struct kt_string *why, const struct demo_helper *hel
     cli_child_append_end(&end, child, limit_s);
     const char *said = line.length ? kt_string_text(&line) : "it said nothing";
     enum demo_made made = DEMO_FAILED;
-    if (cli_child_exited_with(child, HELPER_NO_DEVICE) && has_wished_library(helper)) {
-        cli_error("%s; %s", said, otherwise);
-    } else if (cli_child_exited_with(child, HELPER_NO_DEVICE)) {
-        kt_string_append(why, said);
-        made = DEMO_NOT_MADE;
+    if (cli_child_exited_with(child, HELPER_NO_DEVICE)) {
+        made = pass_over(why, helper, said);
     } else if (cli_child_exited_with(child, 0) && !is_empty(trace_path)) {
         kt_string_append_visible(&visible, kt_string_text(&line));
         cli_print(kt_string_text(&visible));
@@ -112,10 +126,8 @@ enum demo_made demo_run_helper(struct kt_string *why, const struct demo_helper *
                                int limit_s)
 {
     char *path = demo_find_helper(helper);
-    if (!path) {
-        kt_string_append(why, helper->missing);
-        return DEMO_NOT_MADE;
-    }
+    if (!path)
+        return pass_over(why, helper, helper->missing);
     struct execution execution = {.path = path, .backend = helper->on, .trace_path = trace_path};
     execution.error = cli_child_share(sizeof *execution.error);
     const enum demo_made made = execution.error ? run(why, helper, &execution, limit_s) : DEMO_FAILED;
