@@ -106,11 +106,10 @@ void check_chosen(const test::trace &trace, const shape &shape, const std::vecto
     CHECK_EQUAL(launch.grid[2], shape.grid.z);
 }
 
-/* One launch under a filter. How many were recorded. */
-size_t check_filter(const ktrace_filter &filter, const shape &shape, const condition &passes, const char *what)
+/* One launch under these options. How many waves were recorded. */
+size_t check_options(const ktrace_capture_options &options, const shape &shape, const condition &passes,
+                     const char *what)
 {
-    ktrace_capture_options options = test::sizes(16, 4);
-    options.filter = &filter;
     test::device_array<uint32_t> place_of_wave(shape.waves());
     const test::trace trace = test::record(options, [&] { listed<<<shape.grid, shape.block>>>(place_of_wave.get()); });
     if (!trace.valid())
@@ -119,6 +118,13 @@ size_t check_filter(const ktrace_filter &filter, const shape &shape, const condi
     const std::set<wave_key> wanted = chosen(shape, places, passes);
     check_chosen(trace, shape, places, wanted, what);
     return wanted.size();
+}
+
+size_t check_filter(const ktrace_filter &filter, const shape &shape, const condition &passes, const char *what)
+{
+    ktrace_capture_options options = test::sizes(16, 4);
+    options.filter = &filter;
+    return check_options(options, shape, passes, what);
 }
 
 uint32_t sm_count()
@@ -264,6 +270,72 @@ TEST_CASE(combined)
     }
     std::printf("  %d filters, %zu of them let %zu waves pass\n", rounds, some, recorded);
     CHECK(some > (size_t)rounds / 4, "only %zu of %d filters let anything pass", some, rounds);
+}
+
+/* ---- As text ---------------------------------------------------------------------------------------------------- */
+
+/* In the option, and in the environment where the option is not given. */
+TEST_CASE(filters_as_text)
+{
+    const struct {
+        const char *text;
+        condition passes;
+    } texts[] = {
+        {"all", [](const uint32_t *, uint32_t, uint32_t, uint32_t) { return true; }},
+        {"*,*,*", [](const uint32_t *, uint32_t, uint32_t, uint32_t) { return true; }},
+        {"3", [](const uint32_t *at, uint32_t, uint32_t, uint32_t) { return at[0] == 3; }},
+        {"0,0,0", [](const uint32_t *, uint32_t linear, uint32_t, uint32_t) { return linear == 0; }},
+        {"2-5,1",
+         [](const uint32_t *at, uint32_t, uint32_t, uint32_t) { return at[0] >= 2 && at[0] <= 5 && at[1] == 1; }},
+        {"*,2-,-0", [](const uint32_t *at, uint32_t, uint32_t, uint32_t) { return at[1] >= 2 && at[2] == 0; }},
+        {"sm:5", [](const uint32_t *, uint32_t, uint32_t, uint32_t sm) { return sm == 5; }},
+        {"sm:10-40", [](const uint32_t *, uint32_t, uint32_t, uint32_t sm) { return sm >= 10 && sm <= 40; }},
+        {"sm:40-", [](const uint32_t *, uint32_t, uint32_t, uint32_t sm) { return sm >= 40; }},
+        {"every:3", [](const uint32_t *, uint32_t linear, uint32_t, uint32_t) { return linear % 3 == 0; }},
+        {"waves:0,2-3", [](const uint32_t *, uint32_t, uint32_t wave, uint32_t) { return wave != 1 && wave <= 3; }},
+        {"2-,*,1; sm:-90 every:2;waves:1-",
+         [](const uint32_t *at, uint32_t linear, uint32_t wave, uint32_t sm) {
+             return at[0] >= 2 && at[2] == 1 && sm <= 90 && linear % 2 == 0 && wave >= 1;
+         }},
+    };
+    const shape shape = {dim3(8, 4, 3), dim3(160)};
+    for (const auto &one : texts) {
+        ktrace_capture_options options = test::sizes(16, 4);
+        options.blocks = one.text;
+        const size_t waves = check_options(options, shape, one.passes, one.text);
+        std::printf("  \"%s\": %zu of %u waves\n", one.text, waves, shape.waves());
+        options.blocks = nullptr;
+        CHECK(setenv("KTRACE_BLOCKS", one.text, 1) == 0, "setenv");
+        check_options(options, shape, one.passes, one.text);
+        unsetenv("KTRACE_BLOCKS");
+    }
+    CHECK(setenv("KTRACE_BLOCKS", "0,0,0", 1) == 0, "setenv");
+    ktrace_capture_options options = test::sizes(16, 4);
+    options.blocks = "1,0,0";
+    check_options(
+        options, shape, [](const uint32_t *, uint32_t linear, uint32_t, uint32_t) { return linear == 1; },
+        "the option before the environment");
+    unsetenv("KTRACE_BLOCKS");
+}
+
+/* What is malformed, or of the other vendor, is quoted. */
+TEST_CASE(malformed_texts_are_refused)
+{
+    const char *const texts[][2] = {{"1,2,3,4", "1,2,3,4"}, {"sm:x", "sm:x"},       {"5-2", "5-2"},
+                                    {"xcc:0", "xcc:"},      {"every:0", "every:0"}, {"waves:64", "waves:64"},
+                                    {"some", "some"}};
+    for (const auto &one : texts) {
+        const char *const text = one[0], *const quoted = one[1];
+        ktrace_capture_options options = test::sizes(16, 4);
+        options.blocks = text;
+        ktrace_capture *capture = nullptr;
+        const int status = ktrace_capture_begin(&capture, &options);
+        const std::string message = status < 0 ? ktrace_last_error() : "";
+        CHECK(status == KTRACE_ERROR_ARGUMENT, "\"%s\" gives '%s'", text, ktrace_status_name(status));
+        CHECK(message.find(quoted) != std::string::npos, "\"%s\" is not in '%s'", quoted, message.c_str());
+        ktrace_capture_destroy(capture);
+        std::printf("  said: %s\n", message.c_str());
+    }
 }
 
 /* ---- Over time -------------------------------------------------------------------------------------------------- */
