@@ -49,7 +49,8 @@ enum ktrace_status {
     KTRACE_ERROR_VERSION = -8,      /* written by a newer ktrace, or a module compiled with another one */
     KTRACE_ERROR_IO = -9,           /* the operating system refused; the sentence carries its words */
     KTRACE_ERROR_UNSUPPORTED = -10, /* known, but not available in this build or on this device */
-    KTRACE_ERROR_NOT_FOUND = -11    /* no such exporter, module, index */
+    KTRACE_ERROR_NOT_FOUND = -11,   /* no such exporter, module, index */
+    KTRACE_ERROR_COMPILE = -12      /* a compiler refused a program; the sentence carries its first error */
 };
 
 /* The calling thread's last error, one sentence without a newline; "" if there was none. Valid until its next call. */
@@ -189,6 +190,94 @@ struct ktrace_registration {
 };
 KTRACE_API void ktrace_register(struct ktrace_registration *registration);
 KTRACE_API void ktrace_unregister(struct ktrace_registration *registration);
+
+/* ---- Programs -------------------------------------------------------------------------------------------------- */
+
+/* A kernel's source, compiled at run time by NVRTC or hipRTC in two specializations, with its annotations and without:
+ *
+ *     struct ktrace_program *program;
+ *     void *gemm;
+ *     if (ktrace_program_create(&program, source, NULL) < 0) return fail(ktrace_last_error());
+ *     if (ktrace_program_kernel(&gemm, program, "gemm<float>") < 0) return fail(ktrace_last_error());
+ *     cuLaunchKernel((CUfunction)gemm, ...);      // traced if a capture is open, otherwise untraced
+ *
+ * The headers of ktrace/device.h are there without an include path. docs/programs.md has more. */
+struct ktrace_program;
+
+enum ktrace_program_trace {
+    KTRACE_PROGRAM_TRACE_AUTO = 0,   /* traced while ktrace_active() */
+    KTRACE_PROGRAM_TRACE_ALWAYS = 1, /* whatever the environment or a capture say */
+    KTRACE_PROGRAM_TRACE_NEVER = 2
+};
+
+/* A header that is no file: what `#include <name>` and `#include "name"` find by exactly this name. */
+struct ktrace_program_header {
+    const char *name;
+    const char *text;
+};
+
+/* Start from KTRACE_PROGRAM_OPTIONS_INIT; zero means the default named at each field. All is copied. */
+struct ktrace_program_options {
+    size_t struct_size; /* sizeof(struct ktrace_program_options) */
+    const char *name;   /* of the source, in messages and traces; NULL: "program.cu" or "program.hip" */
+
+    /* For the compiler, in order, such as "-DTILE=64". Before them it gets options for the device's architecture and for C++17,
+     * unless these choose others. */
+    const char *const *compiler_options;
+    size_t compiler_option_count;
+    const struct ktrace_program_header *headers;
+    size_t header_count;
+    /* In order. A program that has any is not kept in the disk cache. */
+    const char *const *include_directories;
+    size_t include_directory_count;
+    /* Names that ktrace_program_kernel will be asked for: compiled in one go, so that they share device variables. Others
+     * are compiled when they are asked for. */
+    const char *const *kernels;
+    size_t kernel_count;
+
+    const char *backend; /* "cuda", "hip"; NULL or "": as for captures */
+    int trace;           /* enum ktrace_program_trace */
+    /* Of the disk cache, made where it is missing; "": none; NULL: the environment's KTRACE_CACHE_DIR, or $XDG_CACHE_HOME/ktrace,
+     * or ~/.cache/ktrace, and none if KTRACE_CACHE is 0. */
+    const char *cache_directory;
+};
+#define KTRACE_PROGRAM_OPTIONS_INIT \
+    { \
+        sizeof(struct ktrace_program_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+    }
+
+/* Copies the source; compiles nothing yet and asks no device. `options` may be NULL. KTRACE_ERROR_ARGUMENT: an option that
+ * can never be right, such as KTRACE_ENABLE among the compiler's: `trace` says that. */
+KTRACE_API int ktrace_program_create(struct ktrace_program **out, const char *source,
+                                     const struct ktrace_program_options *options);
+/* A CUfunction of the calling thread's current context, or a hipFunction_t of its current device, of the kernel named as in
+ * C++: "gemm", "ns::gemm<float, 4>". Compiles, loads and attaches what is not there yet: each specialization at most once for
+ * an architecture, and once loaded in a context, whichever threads ask. It stays valid until the program is destroyed, traced or
+ * untraced as it was handed out: ask again inside a capture, before the kernel is recorded into a graph.
+ * KTRACE_ERROR_COMPILE: the compiler refused it; the sentence has its first error, ktrace_program_log all.
+ * KTRACE_ERROR_UNSUPPORTED: there is no compiler, or it does not know this device. KTRACE_ERROR_NO_DEVICE: no device, or no
+ * current context. */
+KTRACE_API int ktrace_program_kernel(void **function, struct ktrace_program *program, const char *kernel);
+/* What the compiler said the last time that the program was compiled, or its result was found in the disk cache; "" if
+ * nothing. */
+KTRACE_API const char *ktrace_program_log(struct ktrace_program *program);
+
+/* What was spent on a program so far. */
+struct ktrace_program_info {
+    size_t struct_size;
+    uint64_t compilations;  /* of the compiler, failed ones too */
+    uint64_t disk_hits;     /* found in the disk cache instead */
+    uint64_t disk_writes;   /* put there */
+    uint64_t disk_failures; /* could not be put there */
+    uint64_t modules;       /* loaded now, in all contexts */
+    const char *not_cached; /* why it is not kept in the disk cache; "" if it is, or nothing was compiled yet */
+};
+/* Set `struct_size` of `*out` before. */
+KTRACE_API int ktrace_program_get_info(struct ktrace_program_info *out, struct ktrace_program *program);
+
+/* Detaches and unloads its modules: while their contexts are still there, and no kernel of them runs or is in a graph that will.
+ * What they recorded in an open capture can still be read. NULL is allowed. */
+KTRACE_API void ktrace_program_destroy(struct ktrace_program *program);
 
 /* ---- Traces ---------------------------------------------------------------------------------------------------- */
 
