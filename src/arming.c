@@ -70,7 +70,8 @@ static int shares_control(const struct kt_arming *arming, uint64_t control)
 
 int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entry)
 {
-    if (entry->arch != arming->arch)
+    const int elsewhere = entry->owner && arming->backend->owner && entry->owner != arming->backend->owner;
+    if (entry->arch != arming->arch || elsewhere)
         return KTRACE_OK;
     uint64_t control = 0;
     int status = find_control(&control, arming, entry);
@@ -83,7 +84,7 @@ int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entr
         return kt_fail_memory((arming->count + 1) * sizeof *modules);
     arming->modules = modules;
     struct kt_armed_module armed = {.control = control, .entry = entry};
-    status = kt_module_read(&armed.module, arming->backend, arming->arch, control, arming->count + 1);
+    status = kt_module_read(&armed.module, arming->backend, arming->arch, control, *arming->next_number + 1);
     if (status < 0)
         return status;
     status = arm(arming, &armed);
@@ -92,6 +93,7 @@ int kt_arming_add(struct kt_arming *arming, const struct kt_registry_entry *entr
         return status;
     }
     modules[arming->count++] = armed;
+    ++*arming->next_number;
     return KTRACE_OK;
 }
 
@@ -128,6 +130,19 @@ int kt_arming_disarm(struct kt_arming *arming)
         if (!is_loaded(&arming->modules[i]))
             continue;
         const int status = make_dormant(arming, &arming->modules[i]);
+        if (first_status == KTRACE_OK)
+            first_status = status;
+    }
+    return first_status;
+}
+
+int kt_arming_rearm(struct kt_arming *arming)
+{
+    int first_status = KTRACE_OK;
+    for (uint32_t i = 0; i < arming->count; i++) {
+        if (!is_loaded(&arming->modules[i]))
+            continue;
+        const int status = arm(arming, &arming->modules[i]);
         if (first_status == KTRACE_OK)
             first_status = status;
     }

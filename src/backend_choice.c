@@ -16,6 +16,14 @@ const char *kt_backend_runtime(uint32_t arch)
     return arch == KTRACE_ARCH_AMDGCN ? "HIP" : "CUDA";
 }
 
+const struct kt_runtime *kt_backend_runtime_of(const struct kt_backend *backend)
+{
+    for (int i = 0; i < BACKENDS; i++)
+        if (strcmp(backend->ops->name, runtimes[i]->name) == 0)
+            return runtimes[i];
+    return NULL;
+}
+
 static int name_one(struct kt_backend_candidates *out, const char *name, const char *who)
 {
     for (int i = 0; i < BACKENDS; i++) {

@@ -17,6 +17,9 @@ int kt_backend_open(struct kt_backend **out, const char *name);
  * reasons of all candidates. */
 int kt_backend_choose(struct kt_backend **out, const char *wanted);
 
+/* Whose backend it is; NULL: of none that is known here. */
+const struct kt_runtime *kt_backend_runtime_of(const struct kt_backend *backend);
+
 /* "CUDA" or "HIP": whose modules `arch` has. */
 const char *kt_backend_runtime(uint32_t arch);
 

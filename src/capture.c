@@ -1,574 +1,935 @@
-/* capture.c - the one open capture of the process: begin, clear, read, peek, end. */
+/* capture.c - captures: begin, clear, read, snapshot, peek, stop, and who is armed when. */
 #include "capture.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend_choice.h"
-#include "collect.h"
 #include "error.h"
+#include "explain.h"
 #include "locks.h"
+#include "log.h"
+#include "settings.h"
 #include "trace.h"
 
-#define MAX_ANCHORS 64
+enum phase {
+    ARMED,   /* modules record into it */
+    RESTING, /* in the background, while another capture is armed */
+    ENDED    /* holds no device any more */
+};
 
 struct ktrace_capture {
     struct kt_registry_listener listener; /* first: the registry hands it back */
-    char *name;
-    int keep_last;
-    struct kt_backend *backend;
-    struct kt_device_facts facts;
-    struct kt_buffer buffer;
-    struct kt_arming arming;
-    struct kt_host_anchor anchors[MAX_ANCHORS]; /* begin's, then the latest */
-    uint32_t anchor_count;
-    uint32_t modules_late; /* armed after begin, and not yet spoken of */
+    struct ktrace_capture *next;          /* in `live` */
+    struct kt_settings settings;
+    const struct kt_runtime *runtime; /* NULL: devices are not added */
+    enum phase phase;
+    struct kt_recorder *recorders[KT_MAX_DEVICES]; /* grows only, under the state lock, until it ends */
+    uint32_t recorder_count;                       /* atomic: is raised behind the pointer */
+    uint32_t next_module;
+    uint32_t modules_late, devices_late; /* armed after begin, and not yet spoken of */
+
+    struct kt_snapshot *taken; /* of recorders, by a gathering that has not come to its end; or NULL */
+    struct kt_usage usage;     /* of the same, summed */
+    struct ktrace_trace
+        *shown; /* what was recorded since the last read or clear, as far as it was looked at, if `growing`; else
+                                   what the last read handed over; or NULL. Under the operation lock, as the two above */
+    int growing;
 };
 
-static struct ktrace_capture *open_capture; /* under the state lock */
-static int active;                          /* the same as a flag that is read without it */
+/* All under the state lock, and changed under the operation lock as well. */
+static struct ktrace_capture *live;       /* all that were not destroyed */
+static struct ktrace_capture *window;     /* the one between begin and stop */
+static struct ktrace_capture *armed;      /* the one in phase ARMED */
+static struct ktrace_capture *background; /* of process-wide collection */
+static int active;                        /* a window is open, or the background is there: read without a lock */
 
 int ktrace_active(void)
 {
     return __atomic_load_n(&active, __ATOMIC_RELAXED);
 }
 
-/* ---- Options ---------------------------------------------------------------------------------------------------- */
-
-/* Reads as many fields as the caller's struct has; a longer one from a newer header may only hold zeros behind ours. */
-static int read_options(struct ktrace_capture_options *out, const struct ktrace_capture_options *given)
+static void note_active(void)
 {
-    const struct ktrace_capture_options defaults = KTRACE_CAPTURE_OPTIONS_INIT;
-    *out = defaults;
-    if (given == NULL)
-        return KTRACE_OK;
-    if (given->struct_size < sizeof given->struct_size + sizeof given->name)
-        return kt_fail(KTRACE_ERROR_ARGUMENT,
-                       "ktrace_capture_options.struct_size is %zu: start from KTRACE_CAPTURE_OPTIONS_INIT",
-                       given->struct_size);
-    const size_t known = given->struct_size < sizeof *out ? given->struct_size : sizeof *out;
-    memcpy(out, given, known);
-    const unsigned char *tail = (const unsigned char *)given;
-    for (size_t i = sizeof *out; i < given->struct_size; i++)
-        if (tail[i])
-            return kt_fail(KTRACE_ERROR_VERSION,
-                           "ktrace_capture_options has a field at byte %zu that this library (%s) does not know", i,
-                           KTRACE_VERSION_STRING);
-    return KTRACE_OK;
+    __atomic_store_n(&active, window != NULL || background != NULL, __ATOMIC_RELAXED);
 }
 
-static int check_filter(const struct ktrace_filter *filter, uint32_t arch)
+static uint32_t recorder_count(const struct ktrace_capture *capture)
 {
-    static const char axis[] = "xyz";
-    for (int i = 0; i < 3; i++)
-        if (filter->block_first[i] > filter->block_last[i])
-            return kt_fail(KTRACE_ERROR_ARGUMENT, "the filter's block range in %c is empty: %u to %u", axis[i],
-                           filter->block_first[i], filter->block_last[i]);
-    if (filter->place_first > filter->place_last)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "the filter's %s range is empty: %u to %u",
-                       arch == KTRACE_ARCH_AMDGCN ? "XCC" : "SM", filter->place_first, filter->place_last);
-    if ((filter->wave_mask_low | filter->wave_mask_high) == 0)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "the filter's wave mask is empty: start from KTRACE_FILTER_INIT");
-    return KTRACE_OK;
+    return __atomic_load_n(&capture->recorder_count, __ATOMIC_ACQUIRE);
 }
 
-/* ---- Steps ------------------------------------------------------------------------------------------------------ */
-
-static void take_anchor(struct ktrace_capture *capture)
+void kt_capture_forget(void)
 {
-    struct kt_host_anchor anchor;
-    const struct kt_backend_ops *ops = capture->backend->ops;
-    if (ops->host_anchor == NULL || ops->host_anchor(&anchor, capture->backend) < 0)
-        return;                                 /* a trace without is still right */
-    if (capture->anchor_count == MAX_ANCHORS) { /* keep the first; time between is covered by its neighbours */
-        memmove(&capture->anchors[1], &capture->anchors[2], (MAX_ANCHORS - 2) * sizeof capture->anchors[0]);
-        capture->anchor_count--;
+    live = window = armed = background = NULL;
+    kt_registry_listen(NULL);
+    note_active();
+}
+
+const char *kt_capture_directory(const struct ktrace_capture *capture)
+{
+    return capture->settings.directory;
+}
+
+/* ---- Devices ---------------------------------------------------------------------------------------------------- */
+
+/* Takes over `backend`, whose device is idle afterwards. With the operation lock held, or the state lock. */
+static int add_recorder(struct ktrace_capture *capture, struct kt_backend *backend)
+{
+    const struct kt_settings *settings = &capture->settings;
+    const struct kt_recording recording = {.buffer_bytes = settings->buffer_bytes,
+                                           .events_per_wave = settings->events_per_wave,
+                                           .events_per_lane = settings->events_per_lane,
+                                           .keep_last = settings->keep_last,
+                                           .filter = settings->filter};
+    struct kt_recorder *recorder = NULL;
+    int status = backend->ops->synchronize(backend);
+    if (status == KTRACE_OK && capture->recorder_count == KT_MAX_DEVICES)
+        status = kt_fail(KTRACE_ERROR_UNSUPPORTED, "a capture records at most %d devices", KT_MAX_DEVICES);
+    if (status < 0) {
+        backend->ops->close(backend);
+        return status;
     }
-    capture->anchors[capture->anchor_count++] = anchor;
+    status = kt_recorder_open(&recorder, backend, &recording, &capture->next_module);
+    if (status < 0)
+        return status;
+    capture->recorders[capture->recorder_count] = recorder;
+    __atomic_store_n(&capture->recorder_count, capture->recorder_count + 1, __ATOMIC_RELEASE);
+    return KTRACE_OK;
 }
 
-static void fill_control(struct ktrace_capture *capture, const struct ktrace_filter *filter)
+static int has_owner(const struct ktrace_capture *capture, uint64_t owner)
 {
-    const struct ktrace_filter every_wave = KTRACE_FILTER_INIT;
-    const struct kt_buffer *buffer = &capture->buffer;
-    const int filters = filter && memcmp(filter, &every_wave, sizeof every_wave) != 0;
-    capture->arming.control = (struct ktrace_control){
-        .mode = filters ? KTRACE_MODE_FILTER : KTRACE_MODE_EVERY_WAVE,
-        .headers = buffer->headers,
-        .main_rings = buffer->main_rings,
-        .lane_rings = buffer->lane_rings,
-        .counters = buffer->counters,
-        .main_ring_bytes = (uint32_t)kt_layout_main_ring_bytes(&buffer->layout),
-        .lane_ring_bytes = (uint32_t)kt_layout_lane_ring_bytes(&buffer->layout),
-        .partitions = buffer->layout.partitions,
-        .regions_per_partition = buffer->layout.regions_per_partition,
-        .filter = filters ? *filter : every_wave,
-    };
+    for (uint32_t i = 0; i < capture->recorder_count; i++)
+        if (capture->recorders[i]->backend->owner == owner)
+            return 1;
+    return 0;
+}
+
+static int has_ordinal(const struct ktrace_capture *capture, uint32_t ordinal)
+{
+    for (uint32_t i = 0; i < capture->recorder_count; i++)
+        if (capture->recorders[i]->facts.ordinal == ordinal)
+            return 1;
+    return 0;
+}
+
+/* Adds the devices that the settings choose and that are not there. */
+static int add_chosen(struct ktrace_capture *capture)
+{
+    uint32_t devices;
+    if (capture->runtime == NULL)
+        return KTRACE_OK;
+    int status = capture->runtime->device_count(&devices);
+    if (status == KTRACE_OK)
+        status = kt_device_choice_check(&capture->settings.devices, devices);
+    for (uint32_t i = 0; i < devices && status == KTRACE_OK; i++) {
+        struct kt_backend *backend = NULL;
+        if (has_ordinal(capture, i) || !kt_device_chosen(&capture->settings.devices, i, capture->runtime->is_in_use(i)))
+            continue;
+        status = capture->runtime->open_device(&backend, i);
+        if (status == KTRACE_OK)
+            status = add_recorder(capture, backend);
+    }
+    return status;
+}
+
+/* The first backend is the current device's, which a list may leave out. */
+static int add_first(struct ktrace_capture *capture, struct kt_backend *backend)
+{
+    struct kt_device_facts facts;
+    int status = backend->ops->facts(&facts, backend);
+    if (status == KTRACE_OK &&
+        (capture->runtime == NULL || kt_device_chosen(&capture->settings.devices, facts.ordinal, 1)))
+        return add_recorder(capture, backend);
+    backend->ops->close(backend);
+    return status;
+}
+
+static int add_devices(struct ktrace_capture *capture, struct kt_backend *const *backends, uint32_t count)
+{
+    int status = KTRACE_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        if (status == KTRACE_OK)
+            status = add_first(capture, backends[i]);
+        else
+            backends[i]->ops->close(backends[i]);
+    }
+    if (status == KTRACE_OK)
+        status = add_chosen(capture);
+    if (status == KTRACE_OK && capture->recorder_count == 0)
+        status = kt_fail(KTRACE_ERROR_ARGUMENT, "%s chooses no device that is there", capture->settings.devices.who);
+    return status;
+}
+
+static int wait_for_devices(const struct ktrace_capture *capture)
+{
+    const uint32_t count = recorder_count(capture);
+    int status = KTRACE_OK;
+    for (uint32_t i = 0; i < count && status == KTRACE_OK; i++)
+        status = capture->recorders[i]->backend->ops->synchronize(capture->recorders[i]->backend);
+    return status;
+}
+
+/* ---- Arming, with the state lock held ------------------------------------------------------------------------------ */
+
+static int arm_known(struct ktrace_capture *capture)
+{
+    int status = KTRACE_OK;
+    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
+        status = kt_arming_update(&capture->recorders[i]->arming);
+    return status;
+}
+
+/* What came after begin: modules, and with a lock less, devices. */
+static int arm_newcomers(struct ktrace_capture *capture)
+{
+    const uint32_t before = capture->next_module;
+    const int status = arm_known(capture);
+    capture->modules_late += (capture->next_module - before) / capture->recorder_count;
+    return status;
+}
+
+static int disarm(struct ktrace_capture *capture)
+{
+    int first_status = KTRACE_OK;
+    for (uint32_t i = 0; i < capture->recorder_count; i++) {
+        const int status = kt_arming_disarm(&capture->recorders[i]->arming);
+        if (first_status == KTRACE_OK)
+            first_status = status;
+    }
+    return first_status;
 }
 
 static int module_attached(struct kt_registry_listener *listener, struct kt_registry_entry *entry)
 {
     struct ktrace_capture *capture = (struct ktrace_capture *)listener;
-    return kt_arming_add(&capture->arming, entry);
+    int status = KTRACE_OK;
+    if (entry->arch != capture->recorders[0]->facts.arch)
+        return KTRACE_OK;
+    if (capture->runtime && !has_owner(capture, entry->owner) &&
+        capture->settings.devices.kind != KT_DEVICES_LIST) { /* the first of a device that was not in use */
+        struct kt_backend *backend = NULL;
+        status = capture->runtime->open_owner(&backend, entry->owner);
+        if (status == KTRACE_OK)
+            status = add_recorder(capture, backend);
+    }
+    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
+        status = kt_arming_add(&capture->recorders[i]->arming, entry);
+    return status;
 }
 
 static void module_detached(struct kt_registry_listener *listener, struct kt_registry_entry *entry)
 {
     struct ktrace_capture *capture = (struct ktrace_capture *)listener;
-    kt_arming_remove(&capture->arming, entry);
+    for (uint32_t i = 0; i < capture->recorder_count; i++)
+        kt_arming_remove(&capture->recorders[i]->arming, entry);
 }
 
-static int arm_newcomers(struct ktrace_capture *capture)
+static void set_armed(struct ktrace_capture *capture)
 {
-    const uint32_t before = capture->arming.count;
-    const int status = kt_arming_update(&capture->arming);
-    capture->modules_late += capture->arming.count - before;
+    armed = capture;
+    if (capture)
+        capture->phase = ARMED;
+    kt_registry_listen(capture ? &capture->listener : NULL);
+}
+
+/* ---- Gathering: what was recorded becomes a snapshot, with the operation lock held ---------------------------------- */
+
+enum then { GO_ON, REST, END };
+
+static void add_usage(struct kt_usage *sum, const struct kt_usage *usage)
+{
+    sum->waves_recorded += usage->waves_recorded;
+    sum->waves_dropped += usage->waves_dropped;
+    sum->waves_filtered += usage->waves_filtered;
+    sum->headers_missing += usage->headers_missing;
+}
+
+/* Adds a part to `*sum`, which may be NULL. Takes it over. */
+static int add_part(struct kt_snapshot **sum, struct kt_snapshot *part)
+{
+    if (*sum == NULL) {
+        *sum = part;
+        return KTRACE_OK;
+    }
+    const int status = kt_snapshot_append(*sum, part);
+    if (status < 0)
+        kt_snapshot_destroy(part);
     return status;
 }
 
-/* What a capture that is no longer open holds. `keep_memory`: kernels may still write to the buffer, so it stays allocated.
- * Freeing waits for the device. */
-static void free_capture(struct ktrace_capture *capture, int keep_memory)
+static int fail_on_device(const struct ktrace_capture *capture, const struct kt_recorder *recorder, int status)
 {
-    kt_arming_free(&capture->arming);
-    if (!keep_memory)
-        kt_buffer_free(&capture->buffer, capture->backend);
-    capture->backend->ops->close(capture->backend);
-    free(capture->name);
-    free(capture);
-}
-
-/* The device is idle. */
-static int set_up(struct ktrace_capture *capture, const struct ktrace_capture_options *options)
-{
-    const char *name = options->name && options->name[0] ? options->name : "ktrace";
-    capture->name = strdup(name);
-    if (capture->name == NULL)
-        return kt_fail_memory(strlen(name) + 1);
-    capture->keep_last = options->keep_last;
-    capture->arming.backend = capture->backend;
-    capture->listener.attached = module_attached;
-    capture->listener.detached = module_detached;
-
-    struct kt_layout layout;
-    int status = capture->backend->ops->facts(&capture->facts, capture->backend);
-    const uint32_t arch = capture->arming.arch = capture->facts.arch;
-    if (status == KTRACE_OK && options->filter)
-        status = check_filter(options->filter, arch);
-    if (status == KTRACE_OK)
-        status =
-            kt_layout_make(&layout, arch, options->buffer_bytes, options->events_per_wave, options->events_per_lane);
-    if (status == KTRACE_OK)
-        status = kt_buffer_make(&capture->buffer, capture->backend, &layout);
-    if (status < 0)
+    const struct kt_failure failure = kt_failure_keep(status);
+    if (capture->recorder_count == 1)
         return status;
-    take_anchor(capture);
-    fill_control(capture, options->filter);
-    return kt_arming_update(&capture->arming);
+    return kt_fail(status, "device %u (%s): %.900s", recorder->facts.ordinal, recorder->facts.name, failure.sentence);
 }
 
-/* ---- Reading ---------------------------------------------------------------------------------------------------- */
-
-static int overflowed(const struct ktrace_capture *capture, const struct kt_usage *usage)
+/* All parts are taken, so that each device is clean, also when one fails. `everything`: not only what is left. */
+static int take_parts(struct ktrace_capture *capture, int everything)
 {
-    if (usage->waves_dropped)
-        return 1;
-    return !capture->keep_last && (usage->most_main_slots > capture->buffer.layout.main_ring_slots ||
-                                   usage->most_lane_slots > capture->buffer.layout.lane_ring_slots);
-}
-
-/* Writes at `*end` and moves it. */
-__attribute__((format(printf, 3, 4))) static void put(char **end, const char *limit, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = vsnprintf(*end, (size_t)(limit - *end), format, arguments);
-    va_end(arguments);
-    if (length > 0)
-        *end += length < limit - *end ? length : limit - *end - 1;
-}
-
-/* What one kind of ring would have had to hold. Counts wrap, so that a very large one is a lower bound. */
-struct ring_need {
-    const char *who, *option;
-    uint32_t slots; /* it had */
-    uint64_t most;  /* were recorded */
-};
-
-/* 0 when no option can hold that many. */
-static int put_ring(char **end, const char *limit, const struct ring_need *need)
-{
-    put(end, limit, "%s recorded %s%llu slots in a ring of %u; ", need->who,
-        need->most > KT_MAX_RING_SLOTS ? "at least " : "", (unsigned long long)need->most, need->slots);
-    return need->most <= KT_MAX_RING_SLOTS;
-}
-
-/* Names the options under which what was recorded would have fitted. */
-static int fail_overflow(const struct ktrace_capture *capture, const struct kt_usage *usage)
-{
-    const struct kt_layout *layout = &capture->buffer.layout;
-    const struct ring_need needs[2] = {
-        {"a wave", "events_per_wave", layout->main_ring_slots, usage->most_main_slots},
-        {"a lane other than 0", "events_per_lane", layout->lane_ring_slots, usage->most_lane_slots}};
-    const uint64_t waves = usage->waves_recorded + usage->waves_dropped;
-    char text[640] = "", options[160] = "";
-    char *end = text, *const limit = text + sizeof text;
-    char *option = options, *const option_limit = options + sizeof options;
-    uint32_t slots[2];
-    int possible = 1;
-
-    if (usage->waves_dropped)
-        put(&end, limit, "%llu of %llu waves found no room; ", (unsigned long long)usage->waves_dropped,
-            (unsigned long long)waves);
-    for (int i = 0; i < 2; i++) {
-        slots[i] = needs[i].slots;
-        if (needs[i].most <= needs[i].slots || capture->keep_last)
+    struct kt_failure failure = {.status = KTRACE_OK};
+    for (uint32_t i = 0; i < capture->recorder_count; i++) {
+        struct kt_recorder *recorder = capture->recorders[i];
+        struct kt_snapshot *part = NULL;
+        struct kt_usage usage = {0};
+        if (!recorder->has_left && !everything)
             continue;
-        possible &= put_ring(&end, limit, &needs[i]);
-        slots[i] = (uint32_t)needs[i].most;
-        put(&option, option_limit, "%s%s >= %u", option > options ? ", " : "", needs[i].option, slots[i]);
+        int status = kt_recorder_take(&part, &usage, recorder);
+        add_usage(&capture->usage, &usage);
+        status = status < 0 ? fail_on_device(capture, recorder, status) : add_part(&capture->taken, part);
+        if (status < 0 && failure.status == KTRACE_OK)
+            failure = kt_failure_keep(status);
     }
-    const uint64_t bytes = possible ? kt_layout_bytes_for(layout->arch, waves, slots[0], slots[1]) : 0;
-    if (bytes > layout->buffer_bytes)
-        put(&option, option_limit, "%sbuffer_bytes >= %llu", option > options ? ", " : "", (unsigned long long)bytes);
-    if (bytes)
-        put(&end, limit, "to hold everything, begin with %s (or record fewer waves with a filter, or read more often)",
-            options);
-    else
-        put(&end, limit,
-            "no ring holds more than %u slots and no buffer all of this: record fewer events or waves, read more "
-            "often, "
-            "or begin with keep_last to keep the newest",
-            KT_MAX_RING_SLOTS);
-    return kt_fail(KTRACE_ERROR_OVERFLOW, "the capture overflowed: %s; nothing of this read is kept", text);
+    return failure.status < 0 ? kt_fail_again(&failure) : KTRACE_OK;
 }
 
-/* Modules of the other runtime, which this capture cannot see: how many, and the first few by name. */
-static void put_others(char **end, const char *limit, uint32_t arch)
+/* Waves that start after this are of the next gathering. */
+static int turn(struct ktrace_capture *capture)
 {
-    uint32_t others = 0;
-    for (int naming = 0; naming < 2; naming++) {
-        uint32_t named = 0;
-        const char *separator = naming ? " (" : "";
-        for (const struct kt_registry_entry *entry = kt_registry_first(); entry; entry = kt_registry_next(entry)) {
-            if (kt_registry_is_gone(entry) || entry->arch == arch)
-                continue;
-            others += !naming;
-            if (naming && entry->registration && named++ < 3) {
-                put(end, limit, "%s%s", separator, entry->registration->file);
-                separator = ", ";
-            }
-        }
-        if (others == 0)
-            return;
-        const uint32_t other = arch == KTRACE_ARCH_AMDGCN ? KTRACE_ARCH_NVIDIA : KTRACE_ARCH_AMDGCN;
-        if (naming)
-            put(end, limit, "%s: to record %s begin with the backend \"%s\"",
-                named > 3 ? ", ...)"
-                : named   ? ")"
-                          : "",
-                others == 1 ? "it" : "them", other == KTRACE_ARCH_AMDGCN ? "hip" : "cuda");
-        else
-            put(end, limit, "; this capture is of a %s device and cannot see %u annotated %s module%s",
-                kt_backend_runtime(arch), others, kt_backend_runtime(other), others == 1 ? "" : "s");
-    }
+    int status = KTRACE_OK;
+    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
+        status = kt_recorder_turn(capture->recorders[i]);
+    return status;
 }
 
-/* Why there is nothing, or not all. NULL when memory ran out. */
-static char *explain(const struct ktrace_capture *capture, const struct kt_usage *usage)
+static void forget_taken(struct ktrace_capture *capture)
 {
-    const struct kt_arming *arming = &capture->arming;
-    char text[1024] = "";
-    char *end = text, *const limit = text + sizeof text;
-    if (usage->waves_recorded == 0 && usage->waves_filtered)
-        put(&end, limit, "nothing was recorded: the filter turned away all %llu waves",
-            (unsigned long long)usage->waves_filtered);
-    else if (usage->waves_recorded == 0 && arming->count == 0 && arming->problem[0])
-        put(&end, limit, "nothing was recorded");
-    else if (usage->waves_recorded == 0 && arming->count == 0)
-        put(&end, limit,
-            "nothing was recorded: no annotated module is known (compile kernels with KTRACE_ENABLE=1; hand modules "
-            "loaded through the %s to ktrace_attach_%s_module)",
-            arming->arch == KTRACE_ARCH_AMDGCN ? "module API" : "driver API",
-            arming->arch == KTRACE_ARCH_AMDGCN ? "hip" : "cuda");
-    else if (usage->waves_recorded == 0)
-        put(&end, limit,
-            "nothing was recorded: no kernel with KTRACE_KERNEL ran on the capture's device since the capture began, "
-            "or "
-            "was last read");
-    else if (usage->headers_missing)
-        put(&end, limit, "%llu wave%s started but left no header", (unsigned long long)usage->headers_missing,
-            usage->headers_missing == 1 ? "" : "s");
-    if (capture->modules_late)
-        put(&end, limit, "%s%u module%s loaded since the capture began record%s from now on", end > text ? "; " : "",
-            capture->modules_late, capture->modules_late == 1 ? "" : "s", capture->modules_late == 1 ? "s" : "");
-    if (usage->waves_recorded == 0)
-        put_others(&end, limit, arming->arch);
-    if (arming->problem[0])
-        put(&end, limit, "%sa module could not be armed and records nothing: %s", end > text ? "; " : "",
-            arming->problem);
-    return strdup(text);
+    kt_snapshot_destroy(capture->taken);
+    capture->taken = NULL;
+    capture->usage = (struct kt_usage){0};
 }
 
-static int complete(struct kt_snapshot *snapshot, const struct ktrace_capture *capture, const struct kt_usage *usage,
-                    int peek)
+static int finish_snapshot(struct kt_snapshot *snapshot, struct ktrace_capture *capture, const struct kt_usage *usage)
 {
-    struct kt_device *device = kt_snapshot_add_device(snapshot, capture->facts.name);
-    char *name = strdup(capture->name), *warning = explain(capture, usage);
-    struct kt_host_anchor *anchors = malloc(sizeof capture->anchors);
-    if (!device || !name || !warning || !anchors) {
+    const struct kt_explanation about = {.recorders = (const struct kt_recorder *const *)capture->recorders,
+                                         .recorder_count = capture->recorder_count,
+                                         .usage = *usage,
+                                         .modules_late = capture->modules_late,
+                                         .devices_late = capture->devices_late};
+    char *name = strdup(capture->settings.name), *warning = kt_explain(&about);
+    if (!name || !warning) {
         free(name);
         free(warning);
-        free(anchors);
-        return kt_fail_memory(sizeof capture->anchors);
+        return kt_fail_memory(1024);
     }
     free(snapshot->name);
     free(snapshot->warning);
     snapshot->name = name;
     snapshot->warning = warning;
-    snapshot->flags = (peek ? KT_SNAPSHOT_PEEK : 0u) | (capture->keep_last ? KT_SNAPSHOT_KEEP_LAST : 0u) |
-                      (capture->facts.simulated ? KT_SNAPSHOT_SIMULATED : 0u);
-    memcpy(anchors, capture->anchors, sizeof capture->anchors);
-    device->anchors = anchors;
-    device->anchor_count = capture->anchor_count;
-    device->places = capture->facts.places;
-    device->clock_khz = capture->facts.clock_khz;
-    device->wall_tick_ns = capture->facts.wall_tick_ns;
-    device->capability = capture->facts.capability;
-    device->regions = snapshot->regions;
-    device->waves_dropped = snapshot->waves_dropped;
-    device->waves_filtered = snapshot->waves_filtered;
     return KTRACE_OK;
 }
 
-/* The snapshot of what is there, with the state lock held; decoding follows without it. The device is idle, but for a
- * peek. */
-static int take_snapshot(struct kt_snapshot **out, struct ktrace_capture *capture, int peek)
+/* With the state lock held. */
+static int hand_over(struct kt_snapshot **out, struct ktrace_capture *capture)
 {
-    int status = KTRACE_OK;
-    if (!peek) {
-        take_anchor(capture);
-        status = arm_newcomers(capture);
-    }
-    struct kt_usage usage = {0};
-    struct kt_snapshot *snapshot = NULL;
-    if (status == KTRACE_OK)
-        status = peek ? kt_buffer_look(&usage, capture->backend, &capture->buffer, 1)
-                      : kt_buffer_turn(&usage, capture->backend, &capture->buffer);
-    if (status == KTRACE_OK)
-        status = kt_collect(&snapshot, &usage, capture->backend, &capture->buffer, &capture->arming, peek);
-    if (status == KTRACE_OK)
-        status = complete(snapshot, capture, &usage, peek);
-    if (status == KTRACE_OK && !peek && overflowed(capture, &usage))
-        status = fail_overflow(capture, &usage);
-    if (status == KTRACE_OK && !peek)
-        capture->modules_late = 0;
-    if (!peek) { /* on failure, too, so that the next read is right; the first sentence stays */
-        char sentence[1024];
-        snprintf(sentence, sizeof sentence, "%s", ktrace_last_error());
-        const int cleared = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
-        status = status < 0 ? kt_fail(status, "%s", sentence) : cleared;
-    }
-    if (status < 0) {
-        kt_snapshot_destroy(snapshot);
+    const int status = finish_snapshot(capture->taken, capture, &capture->usage);
+    if (status < 0)
         return status;
-    }
-    *out = snapshot;
+    *out = capture->taken;
+    capture->taken = NULL;
+    capture->usage = (struct kt_usage){0};
+    capture->modules_late = capture->devices_late = 0;
     return KTRACE_OK;
 }
 
-/* ---- The public calls ------------------------------------------------------------------------------------------- */
+/* Devices that came into use since. What cannot be added is left out: the others are still right. */
+static void add_newcomers(struct ktrace_capture *capture)
+{
+    const uint32_t before = capture->recorder_count;
+    if (capture->settings.devices.kind == KT_DEVICES_ACTIVE)
+        add_chosen(capture);
+    capture->devices_late += capture->recorder_count - before;
+}
 
-static int check_open(const struct ktrace_capture *capture, const char *call)
+/* Everything that was recorded since the last gathering. Every wave is in exactly one, also if it starts meanwhile. Of a
+ * capture that is to rest or to end the modules are disarmed; `*disarmed` says whether that failed. KTRACE_ERROR_STATE before
+ * that: nothing was touched. */
+static int gather(struct kt_snapshot **out, int *disarmed, struct ktrace_capture *capture, enum then then)
+{
+    int status = wait_for_devices(capture);
+    if (status < 0)
+        return status;
+    kt_state_lock();
+    if (then == GO_ON)
+        add_newcomers(capture);
+    for (uint32_t i = 0; i < capture->recorder_count; i++)
+        kt_recorder_anchor(capture->recorders[i]);
+    if (then == GO_ON)
+        status = arm_newcomers(capture);
+    else
+        *disarmed = disarm(capture);
+    if (status == KTRACE_OK) /* what an earlier one turned from and could not wait for */
+        status = take_parts(capture, 0);
+    if (status == KTRACE_OK && then != END)
+        status = turn(capture);
+    kt_state_unlock();
+    if (status == KTRACE_OK)
+        status = wait_for_devices(capture);
+    if (status == KTRACE_ERROR_STATE && then == GO_ON)
+        return status; /* a graph is captured since a moment ago: the rest is for the next one */
+    kt_state_lock();
+    if (status == KTRACE_OK)
+        status = take_parts(capture, then == END);
+    if (status == KTRACE_OK)
+        status = hand_over(out, capture);
+    if (status < 0)
+        forget_taken(capture);
+    kt_state_unlock();
+    return status;
+}
+
+/* ---- What a capture shows, with the operation lock held ------------------------------------------------------------- */
+
+static int is_empty(const struct kt_snapshot *snapshot)
+{
+    return snapshot->wave_count == 0 && snapshot->waves_filtered == 0 && snapshot->waves_dropped == 0;
+}
+
+/* `fresh` behind what is growing, if that holds anything. Takes it over. */
+static int join(struct kt_snapshot **out, const struct ktrace_capture *capture, struct kt_snapshot *fresh)
+{
+    struct kt_snapshot *sum = NULL;
+    *out = fresh;
+    if (!capture->growing || is_empty(capture->shown->snapshot))
+        return KTRACE_OK;
+    int status = kt_snapshot_copy(&sum, capture->shown->snapshot);
+    if (status == KTRACE_OK && is_empty(fresh))
+        kt_snapshot_destroy(fresh);
+    else if (status == KTRACE_OK)
+        status = kt_snapshot_append(sum, fresh);
+    if (status < 0) {
+        kt_snapshot_destroy(sum);
+        kt_snapshot_destroy(fresh);
+    }
+    *out = sum;
+    return status;
+}
+
+/* `fresh` is shown from now on, with what is growing. Takes it over. */
+static int show(struct ktrace_capture *capture, struct kt_snapshot *fresh, int growing)
+{
+    struct kt_snapshot *sum;
+    struct ktrace_trace *trace = NULL;
+    int status = join(&sum, capture, fresh);
+    if (status == KTRACE_OK)
+        status = kt_trace_from_snapshot(&trace, sum);
+    if (status < 0)
+        return status;
+    ktrace_trace_destroy(capture->shown);
+    capture->shown = trace;
+    capture->growing = growing;
+    return KTRACE_OK;
+}
+
+/* The same, but what is shown stays if nothing is new. */
+static int show_news(struct ktrace_capture *capture, struct kt_snapshot *fresh)
+{
+    if (capture->shown == NULL || !is_empty(fresh))
+        return show(capture, fresh, 1);
+    kt_snapshot_destroy(fresh);
+    return KTRACE_OK;
+}
+
+static void show_nothing(struct ktrace_capture *capture)
+{
+    ktrace_trace_destroy(capture->shown);
+    capture->shown = NULL;
+    capture->growing = 0;
+}
+
+/* ---- The life of a capture ------------------------------------------------------------------------------------------ */
+
+static int is_live(const struct ktrace_capture *capture)
+{
+    const struct ktrace_capture *other = live;
+    while (other && other != capture)
+        other = other->next;
+    return other != NULL;
+}
+
+/* With the state lock held. */
+static int check_live(const struct ktrace_capture *capture, const char *call)
 {
     if (capture == NULL)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: the capture is NULL", call);
-    if (capture != open_capture)
+    if (!is_live(capture))
         return kt_fail(KTRACE_ERROR_STATE, "%s: this capture has ended", call);
     return KTRACE_OK;
 }
 
-void kt_capture_forget(void)
+/* The same, and it records. */
+static int check_records(const struct ktrace_capture *capture, const char *call)
 {
-    open_capture = NULL;
-    kt_registry_listen(NULL);
-    __atomic_store_n(&active, 0, __ATOMIC_RELAXED);
+    const int status = check_live(capture, call);
+    if (status == KTRACE_OK && capture != armed)
+        return kt_fail(KTRACE_ERROR_STATE,
+                       "%s: this capture has been stopped and records nothing any more: begin it with stay_armed to "
+                       "read replays after its end, or use ktrace_capture_snapshot",
+                       call);
+    return status;
 }
 
-/* With the operation lock held, so that the capture stays open while this waits; without the state lock. */
-static int wait_for_device(const struct ktrace_capture *capture, const char *call)
+/* With the operation lock held, so that it stays so. */
+static int check_locked(const struct ktrace_capture *capture, const char *call,
+                        int (*check)(const struct ktrace_capture *capture, const char *call))
 {
     kt_state_lock();
-    const int status = check_open(capture, call);
+    const int status = check(capture, call);
     kt_state_unlock();
-    return status < 0 ? status : capture->backend->ops->synchronize(capture->backend);
+    return status;
 }
 
-static int check_none_open(void)
+static int check_no_window(const char *call)
 {
     kt_state_lock();
     const int status =
-        open_capture == NULL
+        window == NULL
             ? KTRACE_OK
-            : kt_fail(KTRACE_ERROR_STATE, "a capture (\"%s\") is open already: captures do not nest; end it first",
-                      open_capture->name);
+            : kt_fail(KTRACE_ERROR_STATE, "%s: a capture (\"%s\") is open already: %s", call, window->settings.name,
+                      strcmp(call, "ktrace_capture_begin") == 0
+                          ? "captures do not nest; end it first"
+                          : "process-wide collection rests meanwhile; use the capture's own calls");
     kt_state_unlock();
     return status;
 }
 
-/* Disarms and forgets it. KTRACE_OK, or why modules may still be armed. With the state lock held. */
-static int close_capture(struct ktrace_capture *capture)
+/* With the state lock held: nothing points to entries that are gone. */
+static void sweep(void)
 {
-    const int status = kt_arming_disarm(&capture->arming);
-    kt_capture_forget();
-    kt_registry_sweep();
-    return status;
+    if (armed == NULL && background == NULL)
+        kt_registry_sweep();
 }
 
-/* With the operation lock held, none open. */
-static int open_on(struct ktrace_capture **out, struct kt_backend *backend,
-                   const struct ktrace_capture_options *options)
+/* `keep_memory`: modules may still record into it. */
+static void release_devices(struct ktrace_capture *capture, int keep_memory)
 {
-    struct ktrace_capture *capture = calloc(1, sizeof *capture);
-    if (capture == NULL) {
-        backend->ops->close(backend);
-        return kt_fail_memory(sizeof *capture);
-    }
-    capture->backend = backend;
-    int disarmed = KTRACE_OK;
-    int status = backend->ops->synchronize(backend);
     kt_state_lock();
-    kt_registry_sweep();
-    if (status == KTRACE_OK)
-        status = set_up(capture, options);
-    if (status < 0) {
-        char sentence[1024];
-        snprintf(sentence, sizeof sentence, "%s", ktrace_last_error());
-        disarmed = kt_arming_disarm(&capture->arming);
-        kt_fail(status, "%s", sentence);
-    } else {
-        open_capture = capture;
-        __atomic_store_n(&active, 1, __ATOMIC_RELAXED);
-        kt_registry_listen(&capture->listener);
-        *out = capture;
+    const uint32_t count = capture->recorder_count;
+    capture->phase = ENDED;
+    __atomic_store_n(&capture->recorder_count, 0, __ATOMIC_RELEASE);
+    kt_state_unlock();
+    for (uint32_t i = 0; i < count; i++)
+        kt_recorder_close(capture->recorders[i], keep_memory);
+    kt_state_lock();
+    sweep();
+    kt_state_unlock();
+}
+
+static void free_capture(struct ktrace_capture *capture)
+{
+    forget_taken(capture);
+    show_nothing(capture);
+    kt_settings_release(&capture->settings);
+    free(capture);
+}
+
+/* Once nothing else is armed, what rests goes on. */
+static void resume_background(void)
+{
+    int status = KTRACE_OK;
+    kt_state_lock();
+    struct ktrace_capture *capture = armed == NULL ? background : NULL;
+    if (capture) {
+        for (uint32_t i = 0; i < capture->recorder_count; i++) {
+            const int rearmed = kt_arming_rearm(&capture->recorders[i]->arming);
+            status = status < 0 ? status : rearmed;
+        }
+        const int known = arm_known(capture);
+        status = status < 0 ? status : known;
+        set_armed(capture);
     }
     kt_state_unlock();
     if (status < 0)
-        free_capture(capture, disarmed < 0);
+        kt_log("process-wide collection could not go on for every module: %s", ktrace_last_error());
+}
+
+/* What is armed makes room for a capture that begins. KTRACE_ERROR_STATE: it is as it was. Other failures cost what it had
+ * recorded, which the log is told. */
+static int make_room(void)
+{
+    struct ktrace_capture *capture = armed;
+    struct kt_snapshot *fresh = NULL;
+    int disarmed = KTRACE_OK;
+    if (capture == NULL)
+        return KTRACE_OK;
+    const int lingers = capture != background;
+    int status = gather(&fresh, &disarmed, capture, lingers ? END : REST);
+    if (status == KTRACE_ERROR_STATE)
+        return status;
+    if (status == KTRACE_OK)
+        status = show_news(capture, fresh);
+    if (status < 0)
+        kt_log("what was recorded before the capture began is lost: %s", ktrace_last_error());
+    kt_state_lock();
+    set_armed(NULL);
+    capture->phase = RESTING;
+    kt_state_unlock();
+    if (lingers)
+        release_devices(capture, disarmed < 0);
+    return disarmed;
+}
+
+static void link_live(struct ktrace_capture *capture)
+{
+    capture->next = live;
+    live = capture;
+}
+
+static void unlink_live(struct ktrace_capture *capture)
+{
+    struct ktrace_capture **link = &live;
+    while (*link != capture)
+        link = &(*link)->next;
+    *link = capture->next;
+}
+
+/* Opens the devices and arms them. With the operation lock held; nothing is armed. Takes over the backends. */
+static int start(struct ktrace_capture *capture, struct kt_backend *const *backends, uint32_t count, int is_background)
+{
+    int disarmed = KTRACE_OK;
+    int status = add_devices(capture, backends, count);
+    kt_state_lock();
+    sweep();
+    if (status == KTRACE_OK)
+        status = arm_known(capture);
+    if (status < 0) {
+        const struct kt_failure failure = kt_failure_keep(status);
+        disarmed = disarm(capture);
+        kt_fail_again(&failure);
+    } else {
+        link_live(capture);
+        set_armed(capture);
+        *(is_background ? &background : &window) = capture;
+        note_active();
+    }
+    kt_state_unlock();
+    if (status < 0) {
+        const struct kt_failure failure = kt_failure_keep(status);
+        release_devices(capture, disarmed < 0);
+        kt_fail_again(&failure);
+    }
     return status;
 }
 
-static int begin(struct ktrace_capture **out, struct kt_backend *backend, const struct ktrace_capture_options *given)
+static int begin(struct ktrace_capture **out, struct kt_backend *const *backends, uint32_t count,
+                 const struct ktrace_capture_options *options, int is_background)
 {
-    struct ktrace_capture_options options;
-    int status = out == NULL ? kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_begin: `out` is NULL")
-                             : read_options(&options, given);
+    struct kt_backend *chosen = NULL;
+    struct ktrace_capture *capture = calloc(1, sizeof *capture);
+    int status = capture ? kt_settings_make(&capture->settings, options) : kt_fail_memory(sizeof *capture);
     if (status == KTRACE_OK)
-        status = check_none_open(); /* before waiting for whoever reads it */
-    if (status == KTRACE_OK && backend == NULL)
-        status = kt_backend_choose(&backend, options.backend);
+        status = check_no_window("ktrace_capture_begin"); /* before waiting for whoever reads it */
+    if (status == KTRACE_OK && backends == NULL) {
+        status = kt_backend_choose(&chosen, capture->settings.backend);
+        backends = &chosen;
+        count = status == KTRACE_OK;
+        capture->runtime = status == KTRACE_OK ? kt_backend_runtime_of(chosen) : NULL;
+    }
     if (status == KTRACE_OK) {
+        capture->listener.attached = module_attached;
+        capture->listener.detached = module_detached;
         kt_operation_lock();
-        status = check_none_open();
+        status = check_no_window("ktrace_capture_begin");
+        if (status == KTRACE_OK && is_background && background)
+            status = kt_fail(KTRACE_ERROR_STATE, "process-wide collection is on already");
+        if (status == KTRACE_OK)
+            status = make_room();
         if (status == KTRACE_OK) {
-            status = open_on(out, backend, &options);
-            backend = NULL;
+            status = start(capture, backends, count, is_background);
+            count = 0;
+            resume_background(); /* if it failed */
         }
         kt_operation_unlock();
     }
-    if (status < 0 && backend)
-        backend->ops->close(backend);
-    return status;
+    if (status < 0) {
+        for (uint32_t i = 0; i < count; i++)
+            backends[i]->ops->close(backends[i]);
+        if (capture) {
+            const struct kt_failure failure = kt_failure_keep(status);
+            free_capture(capture);
+            kt_fail_again(&failure);
+        }
+        return status;
+    }
+    *out = capture;
+    return KTRACE_OK;
 }
 
 int ktrace_capture_begin(struct ktrace_capture **out, const struct ktrace_capture_options *options)
 {
-    return begin(out, NULL, options);
+    if (out == NULL)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_begin: `out` is NULL");
+    return begin(out, NULL, 0, options, 0);
 }
 
-int kt_capture_begin_on(struct ktrace_capture **out, struct kt_backend *backend,
+int kt_capture_begin_on(struct ktrace_capture **out, struct kt_backend *const *backends, uint32_t count,
                         const struct ktrace_capture_options *options)
 {
-    return begin(out, backend, options);
+    return begin(out, backends, count, options, 0);
+}
+
+int kt_capture_begin_background(struct ktrace_capture **out)
+{
+    return begin(out, NULL, 0, NULL, 1);
+}
+
+/* Ends the window. `stay`: what is armed stays so. With the operation lock held. */
+static int close_window(struct ktrace_capture *capture, struct kt_snapshot **fresh, int stay)
+{
+    int disarmed = KTRACE_OK;
+    int status = gather(fresh, &disarmed, capture, stay ? GO_ON : END);
+    if (status == KTRACE_ERROR_STATE)
+        return status;
+    kt_state_lock();
+    window = NULL;
+    if (!stay)
+        set_armed(NULL);
+    note_active();
+    kt_state_unlock();
+    if (stay)
+        return status;
+    const struct kt_failure failure = kt_failure_keep(status);
+    release_devices(capture, disarmed < 0);
+    resume_background();
+    if (failure.status == KTRACE_OK && disarmed < 0) {
+        kt_snapshot_destroy(*fresh);
+        *fresh = NULL;
+        return kt_fail(disarmed, "the capture ended, but modules may still record, so its buffer stays allocated: "
+                                 "they could not be disarmed");
+    }
+    return kt_fail_again(&failure);
+}
+
+static int check_window(const struct ktrace_capture *capture, const char *call)
+{
+    const int status = check_live(capture, call);
+    if (status == KTRACE_OK && capture != window)
+        return kt_fail(KTRACE_ERROR_STATE, "%s: this capture has been stopped already", call);
+    return status;
+}
+
+/* Tells of a capture that ends empty. Without locks. */
+static void tell_if_empty(const struct ktrace_trace *trace)
+{
+    if (trace && trace->event_count == 0 && trace->warning[0])
+        kt_log("the capture \"%s\" is empty: %s", trace->snapshot->name, trace->warning);
+}
+
+int ktrace_capture_stop(struct ktrace_capture *capture)
+{
+    struct kt_snapshot *fresh = NULL;
+    struct ktrace_trace *shown = NULL;
+    kt_operation_lock();
+    int status = check_locked(capture, "ktrace_capture_stop", check_window);
+    if (status == KTRACE_OK)
+        status = close_window(capture, &fresh, capture->settings.stay_armed);
+    if (status == KTRACE_OK)
+        status = show_news(capture, fresh);
+    if (status == KTRACE_OK)
+        shown = kt_trace_retain(capture->shown);
+    kt_operation_unlock();
+    tell_if_empty(shown);
+    ktrace_trace_destroy(shown);
+    return status;
+}
+
+/* With the operation lock held. KTRACE_ERROR_STATE: it is still there. */
+static int destroy(struct ktrace_capture *capture)
+{
+    struct kt_snapshot *fresh = NULL;
+    int status = KTRACE_OK;
+    if (capture == armed || capture == window) /* a window with stay_armed is both, one that lingers only armed */
+        status = close_window(capture, &fresh, 0);
+    kt_snapshot_destroy(fresh);
+    if (status == KTRACE_ERROR_STATE)
+        return status;
+    kt_state_lock();
+    unlink_live(capture);
+    kt_state_unlock();
+    free_capture(capture);
+    return KTRACE_OK;
+}
+
+void ktrace_capture_destroy(struct ktrace_capture *capture)
+{
+    if (capture == NULL)
+        return;
+    kt_operation_lock();
+    if (check_locked(capture, "ktrace_capture_destroy", check_live) == KTRACE_OK)
+        destroy(capture);
+    kt_operation_unlock();
+}
+
+int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture)
+{
+    struct kt_snapshot *fresh = NULL;
+    struct ktrace_trace *trace = NULL;
+    kt_operation_lock();
+    int status = check_locked(capture, "ktrace_capture_end", check_live);
+    if (status < 0) {
+        kt_operation_unlock();
+        return status;
+    }
+    if (capture == armed) {
+        status = close_window(capture, &fresh, 0);
+        if (status == KTRACE_ERROR_STATE) {
+            kt_operation_unlock();
+            return status;
+        }
+        if (status == KTRACE_OK)
+            status = show(capture, fresh, 0);
+    }
+    if (status == KTRACE_OK && capture->shown)
+        trace = kt_trace_retain(capture->shown);
+    const struct kt_failure failure = kt_failure_keep(status);
+    destroy(capture);
+    kt_operation_unlock();
+    tell_if_empty(trace);
+    if (failure.status < 0)
+        return kt_fail_again(&failure);
+    if (out)
+        *out = trace;
+    else
+        ktrace_trace_destroy(trace);
+    return KTRACE_OK;
+}
+
+/* ---- Looking and clearing ------------------------------------------------------------------------------------------- */
+
+static int clear(struct ktrace_capture *capture)
+{
+    int status = wait_for_devices(capture);
+    if (status < 0)
+        return status;
+    kt_state_lock();
+    status = arm_known(capture);
+    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
+        status = kt_recorder_drop(capture->recorders[i]); /* of a read that could not wait */
+    if (status == KTRACE_OK)
+        status = turn(capture);
+    forget_taken(capture);
+    kt_state_unlock();
+    if (status == KTRACE_OK)
+        status = wait_for_devices(capture);
+    kt_state_lock();
+    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
+        status = kt_recorder_drop(capture->recorders[i]);
+    kt_state_unlock();
+    return status;
 }
 
 int ktrace_capture_clear(struct ktrace_capture *capture)
 {
     kt_operation_lock();
-    int status = wait_for_device(capture, "ktrace_capture_clear");
-    if (status == KTRACE_OK) {
-        struct kt_usage usage = {0};
-        kt_state_lock();
-        status = kt_buffer_turn(&usage, capture->backend, &capture->buffer);
-        if (status == KTRACE_OK)
-            status = kt_buffer_clear(&capture->buffer, capture->backend, &usage);
-        if (status == KTRACE_OK)
-            status = kt_arming_update(&capture->arming);
-        kt_state_unlock();
-    }
+    int status = check_locked(capture, "ktrace_capture_clear", check_records);
+    if (status == KTRACE_OK)
+        status = clear(capture);
+    if (status == KTRACE_OK)
+        show_nothing(capture);
     kt_operation_unlock();
     return status;
 }
 
 int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *capture)
 {
+    struct kt_snapshot *fresh = NULL;
+    int disarmed;
     if (out == NULL)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_read: `out` is NULL");
-    struct kt_snapshot *snapshot = NULL;
     kt_operation_lock();
-    int status = wait_for_device(capture, "ktrace_capture_read");
-    if (status == KTRACE_OK) {
-        kt_state_lock();
-        status = take_snapshot(&snapshot, capture, 0);
-        kt_state_unlock();
-    }
+    int status = check_locked(capture, "ktrace_capture_read", check_records);
+    if (status == KTRACE_OK)
+        status = gather(&fresh, &disarmed, capture, GO_ON);
+    if (status == KTRACE_OK)
+        status = show(capture, fresh, 0);
+    if (status == KTRACE_OK)
+        *out = kt_trace_retain(capture->shown);
     kt_operation_unlock();
-    return status < 0 ? status : kt_trace_from_snapshot(out, snapshot);
+    return status;
+}
+
+/* Of one that does not record any more: what it shows already. */
+static int look(struct ktrace_trace **out, struct ktrace_capture *capture, int records)
+{
+    struct kt_snapshot *fresh = NULL;
+    int disarmed, status = KTRACE_OK;
+    if (records) {
+        status = gather(&fresh, &disarmed, capture, GO_ON);
+        if (status == KTRACE_OK)
+            status = show_news(capture, fresh);
+    } else if (capture->shown == NULL) {
+        status = kt_fail(KTRACE_ERROR_STATE, "the capture has nothing to show: its last read failed");
+    }
+    if (status == KTRACE_OK)
+        *out = kt_trace_retain(capture->shown);
+    return status;
+}
+
+int ktrace_capture_snapshot(struct ktrace_trace **out, struct ktrace_capture *capture)
+{
+    if (out == NULL)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_snapshot: `out` is NULL");
+    kt_operation_lock();
+    int status = check_locked(capture, "ktrace_capture_snapshot", check_live);
+    if (status == KTRACE_OK)
+        status = look(out, capture, capture == window);
+    kt_operation_unlock();
+    return status;
+}
+
+int kt_capture_collect_background(struct ktrace_trace **out, struct ktrace_capture *capture)
+{
+    struct kt_snapshot *fresh = NULL;
+    int disarmed;
+    kt_operation_lock();
+    int status = check_no_window("process-wide collection");
+    const int records = capture == armed;
+    if (status == KTRACE_OK && records)
+        status = gather(&fresh, &disarmed, capture, GO_ON);
+    if (status == KTRACE_OK && records && (capture->shown == NULL || capture->growing || !is_empty(fresh)))
+        status = show(capture, fresh, 0);
+    else
+        kt_snapshot_destroy(fresh);
+    if (status == KTRACE_OK)
+        *out = capture->shown ? kt_trace_retain(capture->shown) : NULL;
+    kt_operation_unlock();
+    return status;
+}
+
+static int peek(struct kt_snapshot **out, struct ktrace_capture *capture)
+{
+    struct kt_snapshot *sum = NULL;
+    struct kt_usage usage = {0};
+    int status = KTRACE_OK;
+    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++) {
+        struct kt_snapshot *part = NULL;
+        struct kt_usage of_part = {0};
+        status = kt_recorder_peek(&part, &of_part, capture->recorders[i]);
+        add_usage(&usage, &of_part);
+        if (status == KTRACE_OK)
+            status = add_part(&sum, part);
+    }
+    if (status == KTRACE_OK)
+        status = finish_snapshot(sum, capture, &usage);
+    if (status < 0)
+        kt_snapshot_destroy(sum);
+    else
+        *out = sum;
+    return status;
 }
 
 int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capture *capture)
 {
+    struct kt_snapshot *snapshot = NULL;
     if (out == NULL)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_peek: `out` is NULL");
-    struct kt_snapshot *snapshot = NULL;
     kt_state_lock();
-    int status = check_open(capture, "ktrace_capture_peek");
+    int status = check_records(capture, "ktrace_capture_peek");
     if (status == KTRACE_OK)
-        status = take_snapshot(&snapshot, capture, 1);
+        status = peek(&snapshot, capture);
     kt_state_unlock();
     return status < 0 ? status : kt_trace_from_snapshot(out, snapshot);
-}
-
-int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture)
-{
-    struct kt_snapshot *snapshot = NULL;
-    kt_operation_lock();
-    int status = wait_for_device(capture, "ktrace_capture_end");
-    if (status == KTRACE_ERROR_ARGUMENT || status == KTRACE_ERROR_STATE) { /* nothing was touched: try again later */
-        kt_operation_unlock();
-        return status;
-    }
-    kt_state_lock();
-    if (status == KTRACE_OK && out)
-        status = take_snapshot(&snapshot, capture, 0);
-    const int disarmed = close_capture(capture);
-    kt_state_unlock();
-    free_capture(capture, disarmed < 0);
-    kt_operation_unlock();
-    if (status == KTRACE_OK && disarmed < 0)
-        status = kt_fail(disarmed, "the capture ended, but modules may still record, so its buffer stays allocated: "
-                                   "they could not be disarmed");
-    if (status < 0) {
-        kt_snapshot_destroy(snapshot);
-        return status;
-    }
-    return out ? kt_trace_from_snapshot(out, snapshot) : KTRACE_OK;
-}
-
-void ktrace_capture_destroy(struct ktrace_capture *capture)
-{
-    if (capture)
-        ktrace_capture_end(NULL, capture);
 }

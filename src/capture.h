@@ -1,13 +1,26 @@
-/* capture.h - captures besides the public API. */
+/* capture.h - captures besides the public API.
+ *
+ * A capture is open from begin to stop. Modules are armed for one capture at a time: the open one, else one that was stopped with
+ * `stay_armed`, else process-wide collection (process_wide.h), which is a capture in the background: it rests while another is
+ * armed and goes on afterwards.
+ */
 #ifndef KT_CAPTURE_H
 #define KT_CAPTURE_H
 
 #include "backend/backend.h"
 
-/* ktrace_capture_begin on a given backend, which it takes over, also on failure. */
-int kt_capture_begin_on(struct ktrace_capture **out, struct kt_backend *backend,
+/* ktrace_capture_begin on given backends, which it takes over, also on failure; devices that are used later are not added. */
+int kt_capture_begin_on(struct ktrace_capture **out, struct kt_backend *const *backends, uint32_t count,
                         const struct ktrace_capture_options *options);
-/* In a forked child: no capture is open here. What the parent's holds is not freed. */
+/* In a forked child: no capture is open here. What the parent's hold is not freed. */
 void kt_capture_forget(void);
+
+/* The capture of process-wide collection, with settings of the environment alone. KTRACE_ERROR_STATE if there is one. */
+int kt_capture_begin_background(struct ktrace_capture **out);
+/* A read of it that keeps what it showed as long as nothing new is there. KTRACE_ERROR_STATE while a capture is open. */
+int kt_capture_collect_background(struct ktrace_trace **out, struct ktrace_capture *capture);
+
+/* Where the capture's exports go; NULL: the current directory. */
+const char *kt_capture_directory(const struct ktrace_capture *capture);
 
 #endif

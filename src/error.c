@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local char last_error[1024];
 
@@ -17,6 +18,19 @@ int kt_fail(int status, const char *format, ...)
 int kt_fail_memory(size_t bytes)
 {
     return kt_fail(KTRACE_ERROR_MEMORY, "out of host memory: %zu bytes could not be allocated", bytes);
+}
+
+struct kt_failure kt_failure_keep(int status)
+{
+    struct kt_failure failure = {.status = status};
+    memcpy(failure.sentence, last_error, sizeof failure.sentence);
+    return failure;
+}
+
+int kt_fail_again(const struct kt_failure *failure)
+{
+    memcpy(last_error, failure->sentence, sizeof last_error);
+    return failure->status;
 }
 
 const char *ktrace_last_error(void)
@@ -39,6 +53,7 @@ const char *ktrace_status_name(int status)
     case KTRACE_ERROR_IO: return "io";
     case KTRACE_ERROR_UNSUPPORTED: return "unsupported";
     case KTRACE_ERROR_NOT_FOUND: return "not found";
+    case KTRACE_ERROR_COMPILE: return "compile";
     default: return "unknown";
     }
 }

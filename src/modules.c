@@ -284,7 +284,7 @@ int kt_module_add_wide(struct kt_module *module, struct kt_backend *backend, uin
 
 int kt_module_copy(struct kt_module *out, const struct kt_module *module)
 {
-    struct kt_module copy = {.number = module->number};
+    struct kt_module copy = {.number = module->number, .device = module->device};
     copy.sites = calloc(module->site_count ? module->site_count : 1, sizeof *copy.sites);
     if (copy.sites == NULL)
         return kt_fail_memory(module->site_count * sizeof *copy.sites);

@@ -105,6 +105,9 @@ struct kt_device *kt_snapshot_add_device(struct kt_snapshot *snapshot, const cha
  * KTRACE_ERROR_ARGUMENT: they are not of one capture; KTRACE_ERROR_MEMORY. Then both are as they were, and still the caller's. */
 int kt_snapshot_append(struct kt_snapshot *into, struct kt_snapshot *from);
 
+/* Deep. */
+int kt_snapshot_copy(struct kt_snapshot **out, const struct kt_snapshot *snapshot);
+
 /* What it owns; it is empty afterwards. */
 void kt_module_free(struct kt_module *module);
 /* The site of an event of `module`, or NULL. `control_offset` is the wave's; `id` the slot's 16 bits, or an address. Not for

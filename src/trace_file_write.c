@@ -42,10 +42,20 @@ static uint64_t padding_after(uint64_t bytes)
     return -bytes & (KT_FILE_ALIGNMENT - 1);
 }
 
+/* The latest that its waves were written by. */
+static uint32_t wire_version_of(const struct kt_snapshot *snapshot)
+{
+    uint32_t version = snapshot->wave_count ? 0 : KTRACE_WIRE_VERSION;
+    for (uint64_t i = 0; i < snapshot->wave_count; i++)
+        if (snapshot->waves[i].version > version)
+            version = snapshot->waves[i].version;
+    return version;
+}
+
 static void encode_info(struct kt_string *buffer, const struct kt_snapshot *snapshot)
 {
     const struct kt_device *device = &snapshot->devices[0];
-    kt_write_u32(buffer, KTRACE_WIRE_VERSION);
+    kt_write_u32(buffer, wire_version_of(snapshot));
     kt_write_u32(buffer, snapshot->arch);
     kt_write_u32(buffer, snapshot->flags);
     kt_write_u32(buffer, device->places);

@@ -128,32 +128,45 @@ KTRACE_API int ktrace_filter_parse(struct ktrace_filter *out, const char *text);
  * the caller's: free() it. KTRACE_ERROR_ARGUMENT: no wave could pass. */
 KTRACE_API int ktrace_filter_format(char **out, const struct ktrace_filter *filter, uint32_t arch);
 
-/* Arm every known module on the current CUDA or HIP device, the one device that the capture records: kernels launched on it
- * from now on record. Allocates the buffer and waits for the device. `options` may be NULL. One capture at a time (KTRACE_ERROR_STATE). The capture is the caller's until
- * ktrace_capture_end or ktrace_capture_destroy. */
+/* Arm every known module on the devices that `options` choose, by default those that are in use and the current one: kernels
+ * launched on them from now on record. Allocates a buffer on each, twice, so that waves record while the host reads, and waits
+ * for them. `options` may be NULL. One capture is open at a time (KTRACE_ERROR_STATE). What was armed before, process-wide
+ * collection or an earlier capture with `stay_armed`, is read and makes room: the first goes on after ktrace_capture_stop, the
+ * second has ended. The capture is the caller's until ktrace_capture_end or ktrace_capture_destroy. */
 KTRACE_API int ktrace_capture_begin(struct ktrace_capture **out, const struct ktrace_capture_options *options);
-/* Any thread may call these. Begin, clear, read and end wait for the device and for each other; peek waits for neither.
- *
- * Launch no annotated kernel from another thread while clear or read runs: a wave that starts between the wait and the
- * clearing is lost, or shares its memory with a later one. Nor unload an annotated library meanwhile.
- * While a stream is captured into a graph each of the four returns KTRACE_ERROR_STATE and changes nothing. After a fork
- * the capture is the parent's. */
+/* Any thread may call these, and launch kernels meanwhile. All but peek wait for the devices and for each other; peek waits
+ * for neither. A wave that starts while one of them runs is in exactly one trace, this or the next, or forgotten by exactly one
+ * clear; its launch may be in both. (On an NVIDIA driver without a compiler counters are exchanged by the host, and then it may
+ * be lost: do not launch beside these.) Do not unload an annotated library meanwhile.
+ * While a stream is captured into a graph each but peek returns KTRACE_ERROR_STATE and changes nothing; if that stream was
+ * made as non-blocking CUDA may call the graph invalid. After a fork captures are the parent's. */
 
-/* Wait for the device, then forget what was recorded. Modules loaded since begin are armed too, as in read. */
+/* Wait for the devices, then forget what was recorded, and what the capture shows. Modules and devices that came since begin
+ * are armed too, as in read. */
 KTRACE_API int ktrace_capture_clear(struct ktrace_capture *capture);
-/* Wait for the device and take what was recorded since begin, clear or the last read. The trace is the caller's; it
- * outlives the capture. KTRACE_ERROR_OVERFLOW: nothing is returned, the buffer is cleared, and the sentence names the
- * options that would have held everything. A trace without events is no error: ktrace_trace_warning says why. */
+/* Wait for the devices and hand over what was recorded since begin, clear or the last read: the next trace starts anew. The
+ * trace is the caller's; it outlives the capture. KTRACE_ERROR_OVERFLOW: what was on the devices is lost, which are clean
+ * again, and the sentence names the options that would have held it. A trace without events is no error: ktrace_trace_warning
+ * says why. */
 KTRACE_API int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *capture);
+/* The same without starting anew: looking loses nothing. If nothing was recorded since the last read, the trace is that one's.
+ * After ktrace_capture_stop: what was there then, or what was read since. */
+KTRACE_API int ktrace_capture_snapshot(struct ktrace_trace **out, struct ktrace_capture *capture);
 /* Copy what is there without waiting: kernels may be running or hung. Waves that are still inside are `unfinished`, the
  * ranges they are in are `unclosed`. Nothing is cleared, and a full buffer or a wrapped ring is no error here. */
 KTRACE_API int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capture *capture);
-/* Read, then disarm and free. `out` may be NULL: the records are dropped. The capture is gone whatever is returned, except
- * for KTRACE_ERROR_STATE while a graph is captured: then it is still open. */
+/* Look once more as ktrace_capture_snapshot does, then restore what was before: modules are dormant, or record for process-wide
+ * collection. The capture keeps what it shows. With the option `stay_armed` they record for this capture until it is destroyed
+ * or another one begins: ktrace_capture_read then gives what replays of a graph recorded since. Whatever is returned, the
+ * capture is not open any more, except for KTRACE_ERROR_STATE. A capture that is empty tells the log why. */
+KTRACE_API int ktrace_capture_stop(struct ktrace_capture *capture);
+/* Read, stop and destroy in one. `out` may be NULL: the records are dropped. Of a capture that was stopped: what it shows. The
+ * capture is gone whatever is returned, except for KTRACE_ERROR_STATE while a graph is captured: then it is still open. */
 KTRACE_API int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture);
 /* End without reading, under the same condition. NULL is allowed. */
 KTRACE_API void ktrace_capture_destroy(struct ktrace_capture *capture);
-/* 1 while a capture is open in this process: what a host asks to choose between two instances of a kernel. */
+/* 1 while a capture is open in this process or process-wide collection is on: what a host asks to choose between two instances
+ * of a kernel. */
 KTRACE_API int ktrace_active(void);
 
 /* ---- Modules --------------------------------------------------------------------------------------------------- */

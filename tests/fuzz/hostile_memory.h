@@ -163,7 +163,7 @@ static inline int hostile_memory(const uint8_t *data, size_t bytes)
     options.keep_last = how & 1;
     options.events_per_wave = 1u << (how >> 1 & 7);
     options.events_per_lane = 1u << (how >> 4 & 3);
-    if (kt_capture_begin_on(&capture, &hostile->device.base, &options) < 0)
+    if (fake_begin(&capture, &hostile->device, &options) < 0)
         abort();
     for (uint32_t i = 0; i < HOSTILE_WAVES; i++)
         hostile_wave_begin(hostile, i);

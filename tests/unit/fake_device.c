@@ -204,6 +204,12 @@ void fake_device_init(struct fake_device *device)
     *device = (struct fake_device){.base.ops = &fake_ops, .open = 1};
 }
 
+int fake_begin(struct ktrace_capture **out, struct fake_device *device, const struct ktrace_capture_options *options)
+{
+    struct kt_backend *const backends[] = {&device->base};
+    return kt_capture_begin_on(out, backends, 1, options);
+}
+
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
 
 static int symbol_address(void **address, const void *symbol)

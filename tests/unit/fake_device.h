@@ -3,7 +3,7 @@
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H
 
-#include "backend/backend.h"
+#include "capture.h"
 
 struct fake_device {
     struct kt_backend base;
@@ -23,6 +23,8 @@ struct fake_device {
     uint64_t writes;        /* to_device calls so far */
 };
 void fake_device_init(struct fake_device *device);
+/* kt_capture_begin_on for this one device. */
+int fake_begin(struct ktrace_capture **out, struct fake_device *device, const struct ktrace_capture_options *options);
 /* Device memory that no capture allocates, zeroed. */
 void *fake_memory(size_t bytes);
 void fake_memory_free(void *memory);

@@ -70,7 +70,7 @@ static struct ktrace_capture *begin(struct amd *a, uint64_t buffer_bytes, uint32
     a->device.simulated = simulated;
     options.buffer_bytes = buffer_bytes ? buffer_bytes : 1 << 20;
     options.events_per_wave = events;
-    if (kt_capture_begin_on(&capture, &a->device.base, &options) < 0)
+    if (fake_begin(&capture, &a->device, &options) < 0)
         fail_msg("begin: %s", ktrace_last_error());
     return capture;
 }
@@ -339,7 +339,7 @@ static void test_filter(void **state)
     filter.block_first[0] = 3;
     options.filter = &filter;
     options.buffer_bytes = 1 << 16;
-    assert_int_equal(kt_capture_begin_on(&capture, &a->device.base, &options), 0);
+    assert_int_equal(fake_begin(&capture, &a->device, &options), 0);
     for (uint32_t i = 0; i < 5; i++)
         run_wave(a, &(struct fake_amdgcn_launch){.kernel = a->gemm, .grid = {5, 1, 1}}, i, 0, 1000);
     struct ktrace_trace *trace = end(capture);
@@ -352,7 +352,7 @@ static void test_filter(void **state)
     filter.place_last = 3;
     fake_device_init(&a->device);
     a->device.arch = KTRACE_ARCH_AMDGCN;
-    assert_int_equal(kt_capture_begin_on(&capture, &a->device.base, &options), KTRACE_ERROR_ARGUMENT);
+    assert_int_equal(fake_begin(&capture, &a->device, &options), KTRACE_ERROR_ARGUMENT);
     assert_non_null(strstr(ktrace_last_error(), "the filter's XCC range is empty: 4 to 3"));
 }
 

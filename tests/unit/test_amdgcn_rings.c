@@ -172,7 +172,7 @@ static void run(struct rings *r, uint32_t capacity, uint32_t steps)
     options.buffer_bytes = 4 * (256 + 64 + 8ull * capacity);
     options.events_per_wave = capacity;
     options.keep_last = 1;
-    assert_int_equal(kt_capture_begin_on(&capture, &r->device.base, &options), 0);
+    assert_int_equal(fake_begin(&capture, &r->device, &options), 0);
     fake_amdgcn_begin(&wave, &r->module, &(struct fake_amdgcn_launch){.kernel = KERNEL}, 0, 0, clock);
     model.count = model.slots = model.token_count = 0;
     for (uint32_t i = 0; i < steps; i++)
@@ -216,7 +216,7 @@ static void test_payload_over_the_edge(void **state)
             options.events_per_wave = 8;
             options.buffer_bytes = 1 << 12;
             options.keep_last = 1;
-            assert_int_equal(kt_capture_begin_on(&capture, &r->device.base, &options), 0);
+            assert_int_equal(fake_begin(&capture, &r->device, &options), 0);
             fake_amdgcn_begin(&wave, &r->module, &(struct fake_amdgcn_launch){.kernel = KERNEL}, 0, 0, clock);
             if (with_mark)
                 fake_amdgcn_event(&wave, MARK, clock, NULL);
@@ -252,7 +252,7 @@ static void test_skipped_place_in_a_large_ring(void **state)
     options.events_per_wave = capacity;
     options.buffer_bytes = 256 + 64 + 8 * capacity;
     options.keep_last = 1;
-    assert_int_equal(kt_capture_begin_on(&capture, &r->device.base, &options), 0);
+    assert_int_equal(fake_begin(&capture, &r->device, &options), 0);
     fake_amdgcn_begin(&wave, &r->module, &(struct fake_amdgcn_launch){.kernel = KERNEL}, 0, 0, 0);
     for (uint32_t index = 1; index < 2 * capacity - 1; index++)
         fake_amdgcn_event(&wave, MARK, index, NULL);
@@ -283,7 +283,7 @@ static void test_rings_do_not_touch(void **state)
     r->device.arch = KTRACE_ARCH_AMDGCN;
     options.events_per_wave = 8;
     options.buffer_bytes = 3 * (256 + 64 + 8 * 8);
-    assert_int_equal(kt_capture_begin_on(&capture, &r->device.base, &options), 0);
+    assert_int_equal(fake_begin(&capture, &r->device, &options), 0);
     for (uint32_t i = 0; i < 3; i++)
         fake_amdgcn_begin(&waves[i], &r->module, &(struct fake_amdgcn_launch){.kernel = KERNEL, .grid = {3, 1, 1}}, i,
                           0, 1000);

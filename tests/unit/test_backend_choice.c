@@ -88,7 +88,7 @@ static struct ktrace_trace *empty_trace(struct fake_device *device)
     struct ktrace_capture *capture;
     struct ktrace_trace *trace;
     options.buffer_bytes = 1 << 16;
-    assert_int_equal(kt_capture_begin_on(&capture, &device->base, &options), 0);
+    assert_int_equal(fake_begin(&capture, device, &options), 0);
     assert_int_equal(ktrace_capture_end(&trace, capture), 0);
     return trace;
 }

@@ -16,7 +16,7 @@ static struct ktrace_capture *begin(struct fixture *f, const struct ktrace_captu
 {
     struct ktrace_capture *capture = NULL;
     fake_device_init(&f->device);
-    const int status = kt_capture_begin_on(&capture, &f->device.base, options);
+    const int status = fake_begin(&capture, &f->device, options);
     if (status < 0)
         fail_msg("begin: %s", ktrace_last_error());
     return capture;
@@ -139,7 +139,7 @@ static void test_states(void **state)
     struct ktrace_trace *trace = NULL;
     struct fake_device other;
     fake_device_init(&other);
-    assert_int_equal(kt_capture_begin_on(&second, &other.base, NULL), KTRACE_ERROR_STATE);
+    assert_int_equal(fake_begin(&second, &other, NULL), KTRACE_ERROR_STATE);
     assert_non_null(strstr(ktrace_last_error(), "captures do not nest"));
     assert_int_equal(other.open, 0);
     f->device.building_graph = 1;
@@ -191,7 +191,7 @@ static void test_bad_options(void **state)
         if (i == 4)
             tried.struct_size = 0;
         fake_device_init(&f->device);
-        assert_int_equal(kt_capture_begin_on(&capture, &f->device.base, given), expected[i].status);
+        assert_int_equal(fake_begin(&capture, &f->device, given), expected[i].status);
         assert_non_null(strstr(ktrace_last_error(), expected[i].says));
         assert_int_equal(f->device.open, 0);
         assert_int_equal(f->device.allocations, 0);
@@ -199,7 +199,7 @@ static void test_bad_options(void **state)
     }
     newer.later_field = 0; /* a newer caller that asks for nothing new is fine */
     fake_device_init(&f->device);
-    assert_int_equal(kt_capture_begin_on(&capture, &f->device.base, &newer.options), 0);
+    assert_int_equal(fake_begin(&capture, &f->device, &newer.options), 0);
     ktrace_capture_destroy(capture);
 }
 
@@ -210,7 +210,7 @@ static void test_failed_begin_leaves_nothing(void **state)
         struct ktrace_capture *capture = NULL;
         fake_device_init(&f->device);
         f->device.fail_allocation = n;
-        assert_int_equal(kt_capture_begin_on(&capture, &f->device.base, NULL), KTRACE_ERROR_DEVICE);
+        assert_int_equal(fake_begin(&capture, &f->device, NULL), KTRACE_ERROR_DEVICE);
         assert_null(capture);
         assert_int_equal(f->device.allocations, 0);
         assert_int_equal(f->device.open, 0);

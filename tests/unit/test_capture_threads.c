@@ -17,7 +17,7 @@ static int set_up_capture(void **state)
 {
     set_up(state);
     struct fixture *f = *state;
-    if (kt_capture_begin_on(&f->capture, &f->device.base, NULL) < 0)
+    if (fake_begin(&f->capture, &f->device, NULL) < 0)
         fail_msg("begin: %s", ktrace_last_error());
     return 0;
 }
@@ -76,7 +76,7 @@ static void test_hung_read_holds_nobody_up(void **state)
     struct fake_device second;
     struct ktrace_capture *capture = NULL;
     fake_device_init(&second);
-    assert_int_equal(kt_capture_begin_on(&capture, &second.base, NULL), KTRACE_ERROR_STATE);
+    assert_int_equal(fake_begin(&capture, &second, NULL), KTRACE_ERROR_STATE);
 
     trace = finish_hung_read(f, thread);
     alarm(0);

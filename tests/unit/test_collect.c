@@ -18,7 +18,7 @@ static struct ktrace_capture *begin(struct fixture *f, const struct ktrace_captu
     if (options)
         small = *options;
     small.buffer_bytes = 1 << 18; /* quickly cleared */
-    if (kt_capture_begin_on(&capture, &f->device.base, &small) < 0)
+    if (fake_begin(&capture, &f->device, &small) < 0)
         fail_msg("begin: %s", ktrace_last_error());
     return capture;
 }

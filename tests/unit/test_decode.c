@@ -843,7 +843,8 @@ static void bad_headers_are_refused(void **state)
 {
     (void)state;
     REFUSED(s->waves[1].magic = 0, "wave 1: magic");
-    REFUSED_WITH(s->waves[1].version = 2, KTRACE_ERROR_VERSION, "wave 1: its kernel was compiled with wire version 2");
+    REFUSED_WITH(s->waves[1].version = 3, KTRACE_ERROR_VERSION, "wave 1: its kernel was compiled with wire version 3");
+    REFUSED_WITH(s->waves[1].version = 0, KTRACE_ERROR_VERSION, "wave 1: its kernel was compiled with wire version 0");
     REFUSED(s->waves[0].arch = 9, "architecture 9");
     REFUSED(s->waves[0].lane_count = 0, "0 lanes");
     REFUSED(s->waves[0].lane_count = 33, "33 lanes");
