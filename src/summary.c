@@ -52,11 +52,18 @@ static int is_closed(const struct kt_event *begin)
     return begin->partner != KT_NONE && !(begin->flags & KT_EVENT_UNCLOSED);
 }
 
-static void visit_phases(const struct ktrace_trace *trace, visit *function, void *context)
+/* Waves whose events are described: all, or those of a launch. */
+struct scope {
+    const struct ktrace_trace *trace;
+    uint64_t first_wave, wave_count;
+};
+
+static void visit_phases(const struct scope *scope, visit *function, void *context)
 {
+    const struct ktrace_trace *trace = scope->trace;
     struct phase_cache cache = {.trace = trace, .kernel = KT_NONE};
-    for (uint64_t w = 0; w < trace->wave_count; w++) {
-        const struct kt_wave *wave = &trace->waves[w];
+    for (uint64_t w = 0; w < scope->wave_count; w++) {
+        const struct kt_wave *wave = &trace->waves[scope->first_wave + w];
         select_kernel(&cache, trace->launches[wave->launch].kernel);
         for (uint32_t i = 0; i < wave->event_count; i++) {
             const struct kt_event *event = &trace->events[wave->first_event + i];
@@ -152,26 +159,28 @@ static int has_durations(const struct ktrace_phase_info *info)
     return info->kind != KTRACE_KIND_MARK && info->count > 0;
 }
 
-static void start_statistics(struct ktrace_trace *trace)
+static void start_statistics(struct ktrace_phase_info *statistics, const struct scope *scope)
 {
+    const struct ktrace_trace *trace = scope->trace;
     for (uint32_t i = 0; i < trace->phase_count; i++) {
         const struct kt_phase *phase = &trace->phases[i];
-        trace->statistics[i] = (struct ktrace_phase_info){.struct_size = sizeof trace->statistics[i],
-                                                          .kernel = trace->kernels[phase->kernel].name,
-                                                          .name = phase->name,
-                                                          .kind = phase->kind};
+        statistics[i] = (struct ktrace_phase_info){.struct_size = sizeof statistics[i],
+                                                   .kernel = trace->kernels[phase->kernel].name,
+                                                   .name = phase->name,
+                                                   .kind = phase->kind};
     }
-    visit_phases(trace, count_event, trace->statistics);
+    visit_phases(scope, count_event, statistics);
 }
 
-static int describe_all(struct ktrace_trace *trace)
+static int describe_all(struct ktrace_phase_info *statistics, const struct scope *scope)
 {
+    const struct ktrace_trace *trace = scope->trace;
     uint64_t total = 0, largest = 0;
     struct collection collection = {NULL, kt_array_new(trace->phase_count, sizeof *collection.next)};
     if (!collection.next)
         return KTRACE_ERROR_MEMORY;
     for (uint32_t i = 0; i < trace->phase_count; i++) {
-        uint64_t count = has_durations(&trace->statistics[i]) ? trace->statistics[i].count : 0;
+        uint64_t count = has_durations(&statistics[i]) ? statistics[i].count : 0;
         collection.next[i] = total;
         total += count;
         if (count > largest)
@@ -181,9 +190,9 @@ static int describe_all(struct ktrace_trace *trace)
     uint64_t *scratch = kt_array_new((size_t)largest, sizeof *scratch);
     int status = collection.durations_ps && scratch ? 0 : KTRACE_ERROR_MEMORY;
     if (status == 0) {
-        visit_phases(trace, collect_duration, &collection);
+        visit_phases(scope, collect_duration, &collection);
         for (uint32_t i = 0; i < trace->phase_count; i++) {
-            struct ktrace_phase_info *info = &trace->statistics[i]; /* next is behind its durations now */
+            struct ktrace_phase_info *info = &statistics[i]; /* next is behind its durations now */
             if (has_durations(info))
                 describe(info, collection.durations_ps + collection.next[i] - info->count, scratch);
         }
@@ -194,13 +203,20 @@ static int describe_all(struct ktrace_trace *trace)
     return status;
 }
 
+int kt_summarize_waves(struct ktrace_phase_info *statistics, const struct ktrace_trace *trace, uint64_t first_wave,
+                       uint64_t wave_count)
+{
+    const struct scope scope = {trace, first_wave, wave_count};
+    start_statistics(statistics, &scope);
+    return describe_all(statistics, &scope);
+}
+
 int kt_summarize(struct ktrace_trace *trace)
 {
     trace->statistics = kt_array_new(trace->phase_count, sizeof *trace->statistics);
     if (!trace->statistics)
         return KTRACE_ERROR_MEMORY;
-    start_statistics(trace);
-    return describe_all(trace);
+    return kt_summarize_waves(trace->statistics, trace, 0, trace->wave_count);
 }
 
 /* ---- Public -------------------------------------------------------------------------------------------------------- */
@@ -210,20 +226,24 @@ uint64_t ktrace_trace_phase_count(const struct ktrace_trace *trace)
     return trace ? trace->phase_count : 0;
 }
 
+int kt_answer_phase(struct ktrace_phase_info *out, const struct ktrace_phase_info *info, const char *function)
+{
+    size_t size = out->struct_size, known = sizeof *out;
+    if (size < sizeof out->struct_size)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: set struct_size to sizeof(struct ktrace_phase_info)", function);
+    /* A caller of another version has a shorter or a longer struct: what it knows is filled, the rest is 0. */
+    memset(out, 0, size);
+    memcpy(out, info, size < known ? size : known);
+    out->struct_size = size;
+    return 0;
+}
+
 int ktrace_trace_phase(struct ktrace_phase_info *out, const struct ktrace_trace *trace, uint64_t index)
 {
     if (!out || !trace)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_phase: an argument is NULL");
-    size_t size = out->struct_size, known = sizeof *out;
-    if (size < sizeof out->struct_size)
-        return kt_fail(KTRACE_ERROR_ARGUMENT,
-                       "ktrace_trace_phase: set struct_size to sizeof(struct ktrace_phase_info)");
     if (index >= trace->phase_count)
         return kt_fail(KTRACE_ERROR_NOT_FOUND, "there is no phase %llu: the trace has %u", (unsigned long long)index,
                        (unsigned)trace->phase_count);
-    /* A caller of another version has a shorter or a longer struct: what it knows is filled, the rest is 0. */
-    memset(out, 0, size);
-    memcpy(out, &trace->statistics[index], size < known ? size : known);
-    out->struct_size = size;
-    return 0;
+    return kt_answer_phase(out, &trace->statistics[index], "ktrace_trace_phase");
 }

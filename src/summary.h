@@ -13,6 +13,11 @@
 /* Fill trace->statistics, one a phase, from paired events: the last step of making a trace. The array is the trace's to
  * free(). Fails with KTRACE_ERROR_MEMORY only. */
 int kt_summarize(struct ktrace_trace *trace);
+/* The same of some waves alone: fills one entry a phase of the trace. */
+int kt_summarize_waves(struct ktrace_phase_info *statistics, const struct ktrace_trace *trace, uint64_t first_wave,
+                       uint64_t wave_count);
+/* What a caller of another version knows of `info`. */
+int kt_answer_phase(struct ktrace_phase_info *out, const struct ktrace_phase_info *info, const char *function);
 
 /* Of a phase, as text and JSON call it: "mark", "token" or "range". */
 static inline const char *kt_phase_kind_name(uint32_t kind)

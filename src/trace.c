@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "decode.h"
 #include "launch.h"
+#include "launch_phases.h"
 #include "pair.h"
 #include "phase.h"
 #include "summary.h"
@@ -235,6 +236,7 @@ void ktrace_trace_destroy(struct ktrace_trace *trace)
 {
     if (!trace || __atomic_fetch_sub(&trace->more_references, 1, __ATOMIC_ACQ_REL) != 0)
         return;
+    kt_launch_phases_destroy(trace);
     kt_phase_index_destroy(trace->phase_index);
     free(trace->warning);
     free(trace->statistics);

@@ -102,8 +102,9 @@ struct ktrace_trace {
     uint64_t half_count;
     struct kt_place_clock *place_clocks; /* ordered by place */
     struct kt_clock_knot *knots;
-    struct ktrace_phase_info *statistics; /* one a phase */
-    struct kt_phase_index *phase_index;   /* what kt_trace_phase_of looks in; see phase.h */
+    struct ktrace_phase_info *statistics;    /* one a phase */
+    struct kt_launch_phases **launch_phases; /* one a launch, made when asked for: launch_phases.h. Atomic */
+    struct kt_phase_index *phase_index;      /* what kt_trace_phase_of looks in; see phase.h */
 
     uint64_t waves_unfinished, slots_lost, ranges_unclosed, ends_unmatched, slots_corrupt, clocks_ambiguous;
     double clock_hz, clock_residual_ns;

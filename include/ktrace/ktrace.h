@@ -383,6 +383,11 @@ KTRACE_API int ktrace_trace_wave(struct ktrace_wave_info *out, const struct ktra
 KTRACE_API int ktrace_trace_event(struct ktrace_event_info *out, const struct ktrace_trace *trace, uint64_t wave,
                                   uint32_t index);
 KTRACE_API uint64_t ktrace_trace_phase_count(const struct ktrace_trace *trace);
+/* The phases of one launch alone: those that it has, in the order of the trace's. Reckoned when a launch is first asked for,
+ * which can run out of memory. */
+KTRACE_API int ktrace_trace_launch_phase_count(uint64_t *out, const struct ktrace_trace *trace, uint64_t launch);
+KTRACE_API int ktrace_trace_launch_phase(struct ktrace_phase_info *out, const struct ktrace_trace *trace,
+                                         uint64_t launch, uint64_t index);
 /* Why a trace is empty or not whole, as one sentence; "" when all is well. */
 KTRACE_API const char *ktrace_trace_warning(const struct ktrace_trace *trace);
 
@@ -390,6 +395,11 @@ KTRACE_API const char *ktrace_trace_warning(const struct ktrace_trace *trace);
  * caller's: free() it. */
 KTRACE_API int ktrace_trace_summary_text(char **out, const struct ktrace_trace *trace);
 KTRACE_API int ktrace_trace_summary_json(char **out, const struct ktrace_trace *trace);
+/* Every launch in the order of first timestamps, with its place in the trace, its waves, events and losses, and its own phases:
+ * tables, or JSON with "info" and "warning" as above and "launches", each with a "launch_id" (its index), the fields of struct
+ * ktrace_launch_info, and "phases". The string is the caller's: free() it. */
+KTRACE_API int ktrace_trace_launches_text(char **out, const struct ktrace_trace *trace);
+KTRACE_API int ktrace_trace_launches_json(char **out, const struct ktrace_trace *trace);
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
@@ -401,6 +411,16 @@ KTRACE_API int ktrace_trace_export_memory(void **data, size_t *bytes, const stru
 /* Write "<directory>/<name>_ktrace.pftrace.gz", or with a numeric suffix where that exists: never overwrites. `*path` is
  * the caller's: free() it. `directory` NULL: the current one. */
 KTRACE_API int ktrace_trace_export_new(char **path, const struct ktrace_trace *trace, const char *directory);
+/* One file as above for each launch that has events, with that launch alone, in the order of first timestamps.
+ * `names`: one for each of these launches in that order, from which the files are named; equal ones get numbers. NULL: the
+ * names are "<kernel>_launch_<index>". Characters that a file name had better not have become '_'. All times are from the
+ * trace's time 0, so that files of one trace can be laid over each other.
+ * `*paths` has `*count` paths and a NULL behind them; hand it to ktrace_paths_free. Without events there are none, and that is
+ * no error. KTRACE_ERROR_ARGUMENT: there are more or fewer names than such launches (the sentence says how many), or one is
+ * empty, a path, or over 200 bytes. On failure the files that had been written are removed. */
+KTRACE_API int ktrace_trace_export_launches(char ***paths, uint64_t *count, const struct ktrace_trace *trace,
+                                            const char *directory, const char *const *names, uint64_t name_count);
+KTRACE_API void ktrace_paths_free(char **paths, uint64_t count); /* NULL is allowed */
 /* The snapshot as a .ktrace file: everything needed to make the trace again. docs/format.md. */
 KTRACE_API int ktrace_trace_save(const struct ktrace_trace *trace, const char *path);
 KTRACE_API int ktrace_trace_load(struct ktrace_trace **out, const char *path);

@@ -59,6 +59,40 @@ static int export_to_path(const struct ktrace_trace *trace, const char *format, 
     return report(path, format);
 }
 
+/* The names between the commas of `text`, which is cut there. NULL: memory ran out. */
+static const char **split(char *text, uint64_t *count)
+{
+    uint64_t names = 1;
+    for (const char *at = text; *at; at++)
+        names += *at == ',';
+    const char **list = malloc((size_t)names * sizeof *list);
+    for (*count = 0; list && text;)
+        list[(*count)++] = strsep(&text, ",");
+    return list;
+}
+
+static int export_launches(const struct ktrace_trace *trace, const char *directory, char *names_text)
+{
+    uint64_t name_count = 0, count = 0;
+    const char **names = names_text ? split(names_text, &name_count) : NULL;
+    if (names_text && !names)
+        return cli_error("out of memory");
+    char **paths;
+    const int result = ktrace_trace_export_launches(&paths, &count, trace, directory, names, name_count);
+    free(names);
+    if (result < 0)
+        return cli_error_library();
+    struct kt_string text = KT_STRING_INIT;
+    for (uint64_t i = 0; i < count; i++) {
+        kt_string_append(&text, "wrote ");
+        kt_string_append_visible(&text, paths[i]);
+        kt_string_append(&text, "\n");
+    }
+    kt_string_append(&text, count ? "open them at https://ui.perfetto.dev\n" : "no launch has events\n");
+    ktrace_paths_free(paths, count);
+    return cli_print_string(&text);
+}
+
 /* CLI_OK, or CLI_USAGE after an error that lists the exporters. */
 static int check_format(const char *format)
 {
@@ -75,15 +109,44 @@ static int check_format(const char *format)
     return CLI_USAGE;
 }
 
+/* Everything in one file. */
+static int export_whole(const struct ktrace_trace *trace, const char *format, const char *output)
+{
+    if (!output)
+        return export_to_new(trace, format);
+    return is_stdout(output) ? export_to_stdout(trace, format) : export_to_path(trace, format, output);
+}
+
+/* Whether `output` can take the whole of what `path` holds. */
+static int check_output(const char *path, const char *format, const char *output)
+{
+    if (!output && strcmp(format, "perfetto") != 0)
+        return cli_error_usage(&cli_export, "format '%s' needs '-o OUT'", format);
+    const bool to_stdout = output && is_stdout(output);
+    if (to_stdout && isatty(STDOUT_FILENO))
+        return cli_error_usage(&cli_export, "the trace is not written to a terminal: redirect standard output");
+    if (output && !to_stdout && same_file(path, output))
+        return cli_error("%s: the output would replace the input: name another file with '-o'", output);
+    return CLI_OK;
+}
+
 static int run(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"format", required_argument, NULL, 'f'}, CLI_HELP_OPTION, {0}};
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                            {"format", required_argument, NULL, 'f'},
+                                            {"launches", no_argument, NULL, 'l'},
+                                            {"names", required_argument, NULL, 'n'},
+                                            CLI_HELP_OPTION,
+                                            {0}};
     const char *output = NULL, *format = "perfetto";
-    for (int option; (option = cli_option(&cli_export, argc, argv, ":ho:f:", options)) != -1;) {
+    char *names = NULL;
+    bool launches = false;
+    for (int option; (option = cli_option(&cli_export, argc, argv, ":ho:f:ln:", options)) != -1;) {
         switch (option) {
         case 'o': output = optarg; break;
         case 'f': format = optarg; break;
+        case 'l': launches = true; break;
+        case 'n': names = optarg; break;
         case 'h': return CLI_OK;
         default: return CLI_USAGE;
         }
@@ -95,20 +158,18 @@ static int run(int argc, char **argv)
         return CLI_USAGE;
     if (output && !*output)
         return cli_error_usage(&cli_export, "option '-o' needs a name that is not empty");
-    if (!output && strcmp(format, "perfetto") != 0)
-        return cli_error_usage(&cli_export, "format '%s' needs '-o OUT'", format);
-    bool to_stdout = output && is_stdout(output);
-    if (to_stdout && isatty(STDOUT_FILENO))
-        return cli_error_usage(&cli_export, "the trace is not written to a terminal: redirect standard output");
-    if (output && !to_stdout && same_file(path, output))
-        return cli_error("%s: the output would replace the input: name another file with '-o'", output);
+    if (names && !launches)
+        return cli_error_usage(&cli_export, "option '--names' is for '--launches'");
+    if (launches && strcmp(format, "perfetto") != 0)
+        return cli_error_usage(&cli_export, "'--launches' is for the format 'perfetto'");
+    int status = launches ? CLI_OK : check_output(path, format, output);
+    if (status != CLI_OK)
+        return status;
 
     struct ktrace_trace *trace;
     if (ktrace_trace_load(&trace, path) < 0)
         return cli_error_library();
-    int status = to_stdout ? export_to_stdout(trace, format)
-                 : output  ? export_to_path(trace, format, output)
-                           : export_to_new(trace, format);
+    status = launches ? export_launches(trace, output, names) : export_whole(trace, format, output);
     ktrace_trace_destroy(trace);
     return status;
 }
@@ -117,6 +178,7 @@ const struct cli_command cli_export = {
     .name = "export",
     .brief = "write a trace for Perfetto",
     .help = "Usage: ktrace export [-o OUT.pftrace.gz] FILE.ktrace\n"
+            "       ktrace export --launches [--names A,B,...] [-o FOLDER] FILE.ktrace\n"
             "\n"
             "Writes the trace as a timeline to open at https://ui.perfetto.dev: kernel, launch, SM,\n"
             "workgroup and warp are nested tracks, ranges are slices on the warp's track, token ranges\n"
@@ -127,6 +189,10 @@ const struct cli_command cli_export = {
             "                     <name>_ktrace.pftrace.gz in the current folder, where <name> is the\n"
             "                     trace's, with a number where that exists\n"
             "  -f, --format NAME  the exporter: perfetto (the default)\n"
+            "  -l, --launches     a file for each launch that has events, in the current folder or FOLDER,\n"
+            "                     never over an old one. All their times are from the trace's time 0\n"
+            "  -n, --names A,...  what to call these files, one name a launch in the order of 'ktrace\n"
+            "                     launches': A_ktrace.pftrace.gz. Without: <kernel>_launch_<number>\n"
             "  -h, --help         print this\n",
     .run = run,
 };
