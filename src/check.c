@@ -40,8 +40,8 @@ int kt_check_header(const struct ktrace_wave_header *header, uint32_t arch, uint
                        KTRACE_WAVE_MAGIC);
     if (header->version == 0 || header->version > KTRACE_WIRE_VERSION)
         return kt_fail(KTRACE_ERROR_VERSION,
-                       "wave %llu: its kernel was compiled with wire version %u, this library reads versions 1 to %u", n,
-                       header->version, KTRACE_WIRE_VERSION);
+                       "wave %llu: its kernel was compiled with wire version %u, this library reads versions 1 to %u",
+                       n, header->version, KTRACE_WIRE_VERSION);
     if (header->arch < KTRACE_ARCH_NVIDIA || header->arch > KTRACE_ARCH_HOST)
         return kt_fail(KTRACE_ERROR_FORMAT, "wave %llu: architecture %u is unknown", n, header->arch);
     if ((header->arch == KTRACE_ARCH_AMDGCN) != (arch == KTRACE_ARCH_AMDGCN)) /* they differ in what rings are */

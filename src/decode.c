@@ -503,7 +503,7 @@ int kt_decode_wave(struct kt_decoded_wave *out, struct kt_event *events, struct 
         run_count += runs[run_count].end > runs[run_count].next;
     }
     count_missing_rings(out, header, rings, ring_count);
-    kt_clock_cursor_begin(&cursor, trace, header->place);
+    kt_clock_cursor_begin(&cursor, trace, kt_snapshot_device_of(decoder->snapshot, header), header->place);
     out->event_count = merge(events, decoder->tokens, runs, run_count, &cursor);
     return 0;
 }

@@ -164,7 +164,8 @@ struct draft {
 
 static int64_t wave_ps(const struct ktrace_trace *trace, const struct ktrace_wave_header *header, uint64_t clock_ticks)
 {
-    const struct kt_place_clock *clock = kt_clock_of_place(trace, header->place);
+    const uint32_t device = kt_snapshot_device_of(trace->snapshot, header);
+    const struct kt_place_clock *clock = kt_clock_of_place(trace, device, header->place);
     return clock ? kt_clock_to_ps(trace, clock, clock_ticks) : 0;
 }
 
@@ -199,9 +200,11 @@ static void draft_launches(struct draft *drafts, uint32_t launch_count, const st
     qsort(drafts, launch_count, sizeof *drafts, by_begin);
 }
 
-static void make_launch(struct kt_launch *launch, const struct draft *draft, const struct ktrace_wave_header *header)
+static void make_launch(struct kt_launch *launch, const struct draft *draft, const struct kt_snapshot *snapshot)
 {
-    *launch = (struct kt_launch){.occurrence = draft->occurrence,
+    const struct ktrace_wave_header *header = &snapshot->waves[draft->first_wave];
+    *launch = (struct kt_launch){.device = kt_snapshot_device_of(snapshot, header),
+                                 .occurrence = draft->occurrence,
                                  .grid_id = header->grid_id,
                                  .queue = header->arch == KTRACE_ARCH_AMDGCN ? header->queue : 0,
                                  .begin_ps = draft->begin_ps,
@@ -326,7 +329,7 @@ static int make_launches(struct ktrace_trace *trace, struct key *keys, const str
         trace->launch_count = launch_count;
         draft_launches(drafts, launch_count, trace, keys, trace->wave_count);
         for (uint32_t i = 0; i < launch_count; i++)
-            make_launch(&trace->launches[i], &drafts[i], &trace->snapshot->waves[drafts[i].first_wave]);
+            make_launch(&trace->launches[i], &drafts[i], trace->snapshot);
         status = make_kernels(trace, drafts, sites);
         if (status == 0)
             status = make_waves(trace, keys, drafts);
@@ -354,5 +357,12 @@ void kt_finish_launches(struct ktrace_trace *trace)
         launch->end_ps = wave->end_ps > launch->end_ps ? wave->end_ps : launch->end_ps;
         launch->event_count += wave->event_count;
         launch->slots_lost += wave->slots_lost;
+    }
+    for (uint64_t i = 0; i < trace->launch_count; i++) {
+        const struct kt_launch *launch = &trace->launches[i];
+        struct kt_trace_device *device = &trace->devices[launch->device];
+        device->launch_count++;
+        device->wave_count += launch->wave_count;
+        device->event_count += launch->event_count;
     }
 }

@@ -15,7 +15,7 @@
  * begin_ps and end_ps from the anchors. Events and what follows from them are left at 0. */
 int kt_make_launches(struct ktrace_trace *trace, const struct kt_site_index *sites);
 
-/* Once the waves are decoded: the launches' ends, events and losses. */
+/* Once the waves are decoded: the launches' ends, events and losses, and what the devices have of launches. */
 void kt_finish_launches(struct ktrace_trace *trace);
 
 #endif

@@ -121,4 +121,10 @@ static inline const struct kt_site *kt_module_indexed_site(const struct kt_modul
 /* By number; NULL if there is none. */
 const struct kt_module *kt_snapshot_module(const struct kt_snapshot *snapshot, uint32_t number);
 
+/* Of a snapshot that was checked: index of the device that the wave ran on. */
+static inline uint32_t kt_snapshot_device_of(const struct kt_snapshot *snapshot, const struct ktrace_wave_header *wave)
+{
+    return snapshot->device_count > 1 ? kt_snapshot_module(snapshot, wave->module)->device : 0;
+}
+
 #endif

@@ -8,6 +8,7 @@
 #include "launch_phases.h"
 #include "pair.h"
 #include "phase.h"
+#include "string_builder.h"
 #include "summary.h"
 
 #include <stdarg.h>
@@ -151,12 +152,20 @@ static int digits_of(double value)
     return value < 10 ? 2 : value < 100 ? 1 : 0;
 }
 
+static int residual_is_large(const struct ktrace_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->snapshot->device_count; i++)
+        if (trace->devices[i].residual_ns >
+            RESIDUAL_TICKS * (double)kt_clock_wall_tick_ns(&trace->snapshot->devices[i]))
+            return 1;
+    return 0;
+}
+
 static void say_clocks(struct sentence *sentence, const struct ktrace_trace *trace)
 {
-    const uint32_t tick_ns = trace->snapshot->devices[0].wall_tick_ns ? trace->snapshot->devices[0].wall_tick_ns : 32;
     const double residual_us = trace->clock_residual_ns / 1e3, uncertainty_us = trace->clock_uncertainty_ns / 1e3;
     const double unanchored_ms = trace->clock_unanchored_ns / 1e6;
-    if (trace->clock_residual_ns > RESIDUAL_TICKS * (double)tick_ns)
+    if (residual_is_large(trace))
         say(sentence, "readings of the wall clock contradict each other by up to %.*f us", digits_of(residual_us),
             residual_us);
     if (trace->clock_unanchored_ns > UNANCHORED_NS)
@@ -165,6 +174,31 @@ static void say_clocks(struct sentence *sentence, const struct ktrace_trace *tra
             "and end: instants in between may be off by up to %.*f us",
             sentence->length ? "; " : "", digits_of(unanchored_ms), unanchored_ms, digits_of(uncertainty_us),
             uncertainty_us);
+}
+
+/* Of several devices: what stands against comparing their times. */
+static void say_devices(struct sentence *sentence, const struct ktrace_trace *trace)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    for (uint32_t i = 0; i < snapshot->device_count && snapshot->device_count > 1; i++) {
+        const struct kt_device *device = &snapshot->devices[i];
+        const double contradiction_us = trace->devices[i].contradiction_ns / 1e3;
+        const char *separator = sentence->length ? "; " : "";
+        if (!trace->devices[i].related)
+            say(sentence,
+                "%sthe times of device %u (%s) cannot be compared with those of the others, beside which they are "
+                "shown "
+                "from the same begin: its clock %s",
+                separator, device->ordinal, device->name,
+                device->anchor_count ? "and the host's are further apart than one capture can be"
+                                     : "was not read together with the host's");
+        else if (trace->devices[i].contradiction_ns > kt_clock_wall_tick_ns(device))
+            say(sentence,
+                "%sreadings of the host's clock and that of device %u (%s) contradict each other by up to %.*f us: its "
+                "times may be off by up to %.*f us from those of other devices",
+                separator, device->ordinal, device->name, digits_of(contradiction_us), contradiction_us,
+                digits_of(trace->devices[i].uncertainty_ns / 1e3), trace->devices[i].uncertainty_ns / 1e3);
+    }
 }
 
 static int make_warning(struct ktrace_trace *trace)
@@ -181,6 +215,7 @@ static int make_warning(struct ktrace_trace *trace)
               "waves have clocks that their anchors do not explain");
     struct sentence clocks = {.length = 0};
     say_clocks(&clocks, trace);
+    say_devices(&clocks, trace);
     const char *why = snapshot->warning ? snapshot->warning : "";
     size_t bytes = strlen(why) + counts.length + clocks.length + 5;
     trace->warning = kt_array_new(bytes, 1);
@@ -192,6 +227,23 @@ static int make_warning(struct ktrace_trace *trace)
     return 0;
 }
 
+/* "2 x NVIDIA H200", or "NVIDIA H200, NVIDIA L4". */
+static int make_device_names(struct ktrace_trace *trace)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    int equal = 1;
+    if (snapshot->device_count == 1)
+        return 0;
+    for (uint32_t i = 1; i < snapshot->device_count; i++)
+        equal &= strcmp(snapshot->devices[0].name, snapshot->devices[i].name) == 0;
+    struct kt_string names = KT_STRING_INIT;
+    if (equal)
+        kt_string_printf(&names, "%u x %s", snapshot->device_count, snapshot->devices[0].name);
+    for (uint32_t i = 0; i < snapshot->device_count && !equal; i++)
+        kt_string_printf(&names, "%s%s", i ? ", " : "", snapshot->devices[i].name);
+    return kt_string_take(&trace->device_names, &names);
+}
+
 /* ---- Traces ----------------------------------------------------------------------------------------------------- */
 
 int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapshot)
@@ -199,8 +251,6 @@ int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapsh
     struct ktrace_trace *trace = kt_array_new_zeroed(1, sizeof *trace);
     struct maker *maker = kt_array_new_zeroed(1, sizeof *maker);
     int status = kt_check_snapshot(snapshot);
-    if (status == 0 && snapshot->device_count > 1)
-        status = kt_fail(KTRACE_ERROR_UNSUPPORTED, "traces of several devices are not made yet");
     if (!trace || !maker) {
         kt_snapshot_destroy(snapshot);
         free(trace);
@@ -213,6 +263,8 @@ int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapsh
         status = kt_clock_fit(trace);
     if (status == 0)
         status = make_events(maker);
+    if (status == 0)
+        status = make_device_names(trace);
     if (status == 0)
         status = make_warning(trace);
     if (status == 0)
@@ -242,6 +294,8 @@ void ktrace_trace_destroy(struct ktrace_trace *trace)
     free(trace->statistics);
     free(trace->knots);
     free(trace->place_clocks);
+    free(trace->device_names);
+    free(trace->devices);
     free(trace->events);
     free(trace->halves);
     free(trace->waves);
@@ -284,10 +338,13 @@ int ktrace_trace_get_info(struct ktrace_trace_info *out, const struct ktrace_tra
     if (!out || !trace)
         return no_argument("ktrace_trace_info");
     const struct kt_snapshot *snapshot = trace->snapshot;
+    uint32_t places = 0;
+    for (uint32_t i = 0; i < snapshot->device_count; i++)
+        places += snapshot->devices[i].places;
     struct ktrace_trace_info info = {.name = snapshot->name,
-                                     .device = snapshot->devices[0].name,
+                                     .device = kt_trace_device_names(trace),
                                      .arch = snapshot->arch,
-                                     .places = snapshot->devices[0].places,
+                                     .places = places,
                                      .origin_ns = trace->origin_ns,
                                      .duration_ps = trace->duration_ps,
                                      .launches = trace->launch_count,
@@ -303,7 +360,31 @@ int ktrace_trace_get_info(struct ktrace_trace_info *out, const struct ktrace_tra
                                      .clocks_ambiguous = trace->clocks_ambiguous,
                                      .clock_hz = trace->clock_hz,
                                      .clock_residual_ns = trace->clock_residual_ns,
-                                     .simulated = (snapshot->flags & KT_SNAPSHOT_SIMULATED) != 0};
+                                     .simulated = (snapshot->flags & KT_SNAPSHOT_SIMULATED) != 0,
+                                     .devices = snapshot->device_count};
+    return answer(out, &info, sizeof info);
+}
+
+int ktrace_trace_device(struct ktrace_device_info *out, const struct ktrace_trace *trace, uint64_t index)
+{
+    if (!out || !trace)
+        return no_argument("ktrace_trace_device");
+    if (index >= trace->snapshot->device_count)
+        return not_found("device", index, trace->snapshot->device_count);
+    const struct kt_device *device = &trace->snapshot->devices[index];
+    const struct kt_trace_device *more = &trace->devices[index];
+    struct ktrace_device_info info = {.name = device->name,
+                                      .ordinal = device->ordinal,
+                                      .places = device->places,
+                                      .launches = more->launch_count,
+                                      .waves = more->wave_count,
+                                      .events = more->event_count,
+                                      .waves_dropped = device->waves_dropped,
+                                      .waves_filtered = device->waves_filtered,
+                                      .clock_offset_ns = more->host_offset_ns,
+                                      .clock_uncertainty_ns = more->uncertainty_ns,
+                                      .clock_residual_ns = more->residual_ns,
+                                      .clock_contradiction_ns = more->contradiction_ns};
     return answer(out, &info, sizeof info);
 }
 
@@ -317,6 +398,7 @@ int ktrace_trace_launch(struct ktrace_launch_info *out, const struct ktrace_trac
     struct ktrace_launch_info info = {.kernel = trace->kernels[launch->kernel].name,
                                       .grid_id = launch->grid_id,
                                       .queue = launch->queue,
+                                      .device = launch->device,
                                       .occurrence = launch->occurrence,
                                       .begin_ps = launch->begin_ps,
                                       .end_ps = launch->end_ps,
@@ -344,7 +426,8 @@ int ktrace_trace_wave(struct ktrace_wave_info *out, const struct ktrace_trace *t
                                     .end_ps = wave->end_ps,
                                     .events = wave->event_count,
                                     .slots_lost = wave->slots_lost,
-                                    .unfinished = wave->unfinished};
+                                    .unfinished = wave->unfinished,
+                                    .device = trace->launches[wave->launch].device};
     memcpy(info.workgroup, wave->workgroup, sizeof info.workgroup);
     return answer(out, &info, sizeof info);
 }
@@ -353,7 +436,7 @@ int ktrace_trace_wave(struct ktrace_wave_info *out, const struct ktrace_trace *t
  * one reading has that time; it lies around the wave's start. */
 static uint64_t clock_of(const struct ktrace_trace *trace, const struct kt_wave *wave, int64_t time_ps)
 {
-    const struct kt_place_clock *clock = kt_clock_of_place(trace, wave->place);
+    const struct kt_place_clock *clock = kt_clock_of_place(trace, trace->launches[wave->launch].device, wave->place);
     uint64_t start = wave->start_clock_ticks, reach = 1ull << 20, low, high;
     if (!clock)
         return start;

@@ -59,6 +59,7 @@ struct kt_wave {
 
 struct kt_launch {
     uint32_t kernel; /* index into kernels */
+    uint32_t device; /* index into snapshot->devices, and into devices */
     uint32_t occurrence;
     uint64_t grid_id, queue;
     uint32_t grid[3], block[3];
@@ -75,13 +76,23 @@ struct kt_clock_knot {
     double ns_per_tick; /* from here on */
 };
 struct kt_place_clock {
-    uint32_t place;
+    uint32_t device, place;
     uint32_t knot_count;
     uint32_t first_knot; /* into knots */
     uint32_t anchor_count;
     double residual_ns;    /* largest distance of an anchor's interval from the fit; 0: inside every tick */
     double uncertainty_ns; /* half the width of what the anchors leave open, and what a clock may drift between two */
     double unanchored_ns;  /* longest time inside of waves between two anchors; 0 where clocks do not drift */
+};
+
+/* What the trace adds to a struct kt_device of its snapshot. */
+struct kt_trace_device {
+    uint64_t launch_count, wave_count, event_count;
+    int64_t host_offset_ns;  /* host's clock minus the device's, at its first wave; 0: not known */
+    double uncertainty_ns;   /* of its times against the host's clock; INFINITY: nothing relates them; 0: simulated */
+    double contradiction_ns; /* its host anchors contradict each other by up to this */
+    double residual_ns;      /* largest of its places' */
+    uint8_t related;         /* its times are comparable with those of other devices */
 };
 
 struct ktrace_trace {
@@ -100,7 +111,9 @@ struct ktrace_trace {
     struct kt_site
         *halves; /* of the NEXT sites: see site_index.h. Events have sites from here and from snapshot->modules */
     uint64_t half_count;
-    struct kt_place_clock *place_clocks; /* ordered by place */
+    struct kt_trace_device *devices;     /* one for each of the snapshot's */
+    char *device_names;                  /* of several devices; owned */
+    struct kt_place_clock *place_clocks; /* ordered by device, then place */
     struct kt_clock_knot *knots;
     struct ktrace_phase_info *statistics;    /* one a phase */
     struct kt_launch_phases **launch_phases; /* one a launch, made when asked for: launch_phases.h. Atomic */
@@ -115,6 +128,12 @@ struct ktrace_trace {
 
 /* Takes over `snapshot`, also on failure. */
 int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapshot);
+
+/* The device's name, or what stands for the names of several. */
+static inline const char *kt_trace_device_names(const struct ktrace_trace *trace)
+{
+    return trace->snapshot->device_count == 1 ? trace->snapshot->devices[0].name : trace->device_names;
+}
 
 /* One reference more: each wants its own ktrace_trace_destroy, of which the last one frees. Any thread may do either. Returns
  * the same trace, for the new reference. */

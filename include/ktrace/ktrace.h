@@ -299,10 +299,11 @@ KTRACE_API void ktrace_program_destroy(struct ktrace_program *program);
 struct ktrace_trace_info {
     size_t struct_size;
     const char *name;
-    const char *device; /* "NVIDIA H200" */
+    const char *device; /* "NVIDIA H200"; of several devices "2 x NVIDIA H200", or all their names */
     uint32_t arch;      /* enum ktrace_arch */
-    uint32_t places;    /* SMs of the device; CUs on AMD */
-    uint64_t origin_ns; /* device wall clock at the trace's time 0 */
+    uint32_t places;    /* SMs of the device; CUs on AMD. Of several devices: all together */
+    uint64_t origin_ns; /* device wall clock at the trace's time 0; of several devices that of the first one with
+                           readings of the host's clock, onto which all times are put */
     int64_t duration_ps;
     uint64_t launches, waves, events;
     /* What is not in the trace, or not whole. */
@@ -319,6 +320,31 @@ struct ktrace_trace_info {
         clock_residual_ns; /* largest distance of an anchor from the fit: says nothing of the time between anchors, which
                                   are taken where waves start and end; ktrace_trace_warning speaks of waves too long for that */
     int simulated;         /* not 0: recorded on the simulator, all times are simulated time */
+    uint32_t devices;      /* how many were recorded: at least 1 */
+};
+
+/* One device of a trace. Each has its own wall clock; with several, their times are put onto one timeline through readings of the
+ * host's clock and the device's, taken together when the capture began, was read, and ended. */
+struct ktrace_device_info {
+    size_t struct_size;
+    const char *name;
+    uint32_t ordinal; /* its number in CUDA or HIP */
+    uint32_t places;  /* SMs; CUs on AMD */
+    uint64_t launches, waves, events;
+    uint64_t waves_dropped;  /* found no region */
+    uint64_t waves_filtered; /* turned away by the filter */
+    /* What the host's CLOCK_REALTIME was ahead of the device's wall clock when its first wave started; 0 where that is not
+     * known, and on the simulator. */
+    int64_t clock_offset_ns;
+    /* The device's times are right to within this much, against the host's clock: what happened at once on two devices is shown
+     * no further apart than the sum of both. Infinite: the clock was not read together with the host's; in a trace of several
+     * devices this one's times then begin with those of the others, and cannot be compared with them. 0: simulated devices
+     * have one clock. */
+    double clock_uncertainty_ns;
+    double clock_residual_ns; /* as in struct ktrace_trace_info, of its places */
+    /* Not 0: readings of the host's clock and the device's contradict each other by up to this much. The uncertainty holds what
+     * that makes of it. */
+    double clock_contradiction_ns;
 };
 
 struct ktrace_launch_info {
@@ -329,7 +355,8 @@ struct ktrace_launch_info {
     uint32_t grid[3], block[3];
     int64_t begin_ps, end_ps; /* first wave's start to last wave's end, from the trace's time 0 */
     uint64_t waves_launched, waves, events, slots_lost;
-    uint64_t queue; /* AMD: address of the HSA queue; 0 otherwise */
+    uint64_t queue;  /* AMD: address of the HSA queue; 0 otherwise */
+    uint32_t device; /* index: ktrace_trace_device */
 };
 
 /* Statistics over every closed range of one phase: equal kernel, kind and name. Marks have a count only. Durations in
@@ -355,6 +382,7 @@ struct ktrace_wave_info {
     uint32_t events;
     uint64_t slots_lost;
     int unfinished;
+    uint32_t device; /* index: ktrace_trace_device */
 };
 
 /* One event of a wave, in time order. */
@@ -377,6 +405,7 @@ struct ktrace_event_info {
 KTRACE_API void ktrace_trace_destroy(struct ktrace_trace *trace); /* NULL is allowed */
 /* Set `struct_size` of `*out` before each of these. Out of range: KTRACE_ERROR_NOT_FOUND. */
 KTRACE_API int ktrace_trace_get_info(struct ktrace_trace_info *out, const struct ktrace_trace *trace);
+KTRACE_API int ktrace_trace_device(struct ktrace_device_info *out, const struct ktrace_trace *trace, uint64_t index);
 KTRACE_API int ktrace_trace_launch(struct ktrace_launch_info *out, const struct ktrace_trace *trace, uint64_t index);
 KTRACE_API int ktrace_trace_phase(struct ktrace_phase_info *out, const struct ktrace_trace *trace, uint64_t index);
 KTRACE_API int ktrace_trace_wave(struct ktrace_wave_info *out, const struct ktrace_trace *trace, uint64_t index);

@@ -33,6 +33,20 @@ static char *copy(const char *text)
     return result;
 }
 
+void build_device(struct build *build, uint32_t ordinal)
+{
+    struct kt_snapshot *snapshot = build->snapshot;
+    struct kt_device *device = kt_snapshot_add_device(snapshot, "Synthetic device");
+    check(device != NULL);
+    device->ordinal = ordinal;
+    device->places = 8;
+    device->clock_khz = 2000000;
+    device->wall_tick_ns = 32;
+    device->capability = 90;
+    device->regions = 8192;
+    snapshot->regions += device->regions;
+}
+
 struct build *build_begin(uint32_t main_ring_slots, uint32_t lane_ring_slots)
 {
     struct build *build = calloc(1, sizeof *build);
@@ -48,13 +62,7 @@ struct build *build_begin(uint32_t main_ring_slots, uint32_t lane_ring_slots)
     snapshot->main_ring_slots = main_ring_slots;
     snapshot->lane_ring_slots = lane_ring_slots;
     snapshot->buffer_bytes = 64u << 20;
-    struct kt_device *device = kt_snapshot_add_device(snapshot, "Synthetic device");
-    check(device != NULL);
-    device->places = 8;
-    device->clock_khz = 2000000;
-    device->wall_tick_ns = 32;
-    device->capability = 90;
-    device->regions = snapshot->regions = 8192;
+    build_device(build, 0);
     return build;
 }
 
@@ -66,7 +74,7 @@ uint32_t build_module(struct build *build, uint32_t control_offset)
     reserve(&build->site_capacities, &build->site_capacity_capacity, snapshot->module_count,
             sizeof *build->site_capacities);
     build->site_capacities[number] = 0;
-    snapshot->modules[number] = (struct kt_module){.number = number};
+    snapshot->modules[number] = (struct kt_module){.number = number, .device = snapshot->device_count - 1};
     /* until build_finish, the offset travels as the module's site 0, which no handle names */
     struct kt_module *module = &snapshot->modules[number];
     reserve(&module->sites, &build->site_capacities[number], 1, sizeof *module->sites);

@@ -38,6 +38,9 @@ struct build_wave {
 
 struct build *build_begin(uint32_t main_ring_slots, uint32_t lane_ring_slots);
 
+/* One more device, of which the modules made from now on are. The first one is there, with the ordinal 0. */
+void build_device(struct build *build, uint32_t ordinal);
+
 /* Numbers count from 0. Sites get distances 16, 32, ... behind the control block, device addresses from 0x700000000000,
  * lines 10, 20, ... and the file "kernel.cu". */
 uint32_t build_module(struct build *build, uint32_t control_offset);

@@ -66,6 +66,7 @@ static struct simulation *simulate(uint64_t seed, double ghz)
 static void finish(struct simulation *simulation)
 {
     free(simulation->trace.place_clocks);
+    free(simulation->trace.devices);
     free(simulation->trace.knots);
     free(simulation);
 }
@@ -110,7 +111,7 @@ static void fit(struct simulation *simulation)
 
 static int64_t time_of(const struct simulation *simulation, uint32_t sm, uint64_t clock_ticks)
 {
-    const struct kt_place_clock *clock = kt_clock_of_place(&simulation->trace, sm);
+    const struct kt_place_clock *clock = kt_clock_of_place(&simulation->trace, 0, sm);
     assert_non_null(clock);
     return kt_clock_to_ps(&simulation->trace, clock, clock_ticks);
 }
@@ -192,7 +193,7 @@ static void assert_monotonic(const struct simulation *simulation)
     for (uint32_t p = 0; p < trace->place_clock_count; p++) {
         const struct kt_place_clock *clock = &trace->place_clocks[p];
         struct kt_clock_cursor cursor;
-        kt_clock_cursor_begin(&cursor, trace, clock->place);
+        kt_clock_cursor_begin(&cursor, trace, 0, clock->place);
         uint64_t last_ticks = 0;
         int64_t last_ps = kt_clock_to_ps(trace, clock, 0);
         for (uint32_t k = 0; k <= clock->knot_count; k++) {

@@ -44,7 +44,7 @@ static void one_wave(void **state)
         double truth = true_duration_ns(simulation, 16);
         assert_true(fabs(shown_duration_ns(simulation, 7, begin_ns + 300, 16) - truth) <= truth * 0.02);
         assert_true(shown_ps(simulation, 7, begin_ns) >= 0 && shown_ps(simulation, 7, begin_ns) < 32 * 1000);
-        assert_null(kt_clock_of_place(&simulation->trace, 6));
+        assert_null(kt_clock_of_place(&simulation->trace, 0, 6));
         finish(simulation);
     }
 }
@@ -392,8 +392,8 @@ static void no_waves(void **state)
     fit(simulation);
     assert_int_equal(simulation->trace.place_clock_count, 0);
     assert_true(simulation->trace.clock_hz == 1.98e9);
-    assert_null(kt_clock_of_place(&simulation->trace, 0));
-    kt_clock_cursor_begin(&cursor, &simulation->trace, 0);
+    assert_null(kt_clock_of_place(&simulation->trace, 0, 0));
+    kt_clock_cursor_begin(&cursor, &simulation->trace, 0, 0);
     assert_int_equal(kt_clock_cursor_ps(&cursor, 12345), 0);
     finish(simulation);
 }
@@ -413,8 +413,8 @@ static void long_waves_are_uncertain(void **state)
         for (int wave = 0; wave < 10000; wave++)
             add_wave(simulation, 5, 1000 + length_ns * wave / 10000, 1000 + length_ns * (wave + 1) / 10000);
         fit(simulation);
-        const struct kt_place_clock *alone = kt_clock_of_place(&simulation->trace, 3);
-        const struct kt_place_clock *anchored = kt_clock_of_place(&simulation->trace, 5);
+        const struct kt_place_clock *alone = kt_clock_of_place(&simulation->trace, 0, 3);
+        const struct kt_place_clock *anchored = kt_clock_of_place(&simulation->trace, 0, 5);
         assert_true(alone->residual_ns == 0);
         assert_true(fabs(alone->unanchored_ns - length_ns) <= TICK_NS);
         assert_true(fabs(anchored->unanchored_ns - length_ns / 10000) <= TICK_NS);
@@ -459,7 +459,7 @@ static void cursor_in_any_order(void **state)
         add_wave(simulation, 3, 1000 + i * 3000, 3000 + i * 3000);
     fit(simulation);
     struct kt_clock_cursor cursor;
-    kt_clock_cursor_begin(&cursor, &simulation->trace, 3);
+    kt_clock_cursor_begin(&cursor, &simulation->trace, 0, 3);
     for (int i = 0; i < 10000; i++) {
         uint64_t ticks = clock_at(simulation, 3, uniform(simulation) * 200000);
         assert_true(kt_clock_cursor_ps(&cursor, ticks) == time_of(simulation, 3, ticks));
@@ -482,7 +482,7 @@ static void cursor_over_many_knots(void **state)
     for (uint32_t i = 0; i < KNOTS; i++) {
         const uint64_t ticks = KNOTS * UINT64_C(100) - i * UINT64_C(97) % 5000;
         struct kt_clock_cursor cursor;
-        kt_clock_cursor_begin(&cursor, &trace, 0);
+        kt_clock_cursor_begin(&cursor, &trace, 0, 0);
         assert_true(kt_clock_cursor_ps(&cursor, ticks) == kt_clock_to_ps(&trace, &place, ticks));
     }
     assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 5);

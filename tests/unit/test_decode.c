@@ -890,6 +890,23 @@ static void bad_sites_are_refused(void **state)
     REFUSED(s->modules[0].sites[s->modules[0].site_count - 1].id = 0x10000, "constant bank");
 }
 
+static void add_second(struct kt_snapshot *snapshot, uint32_t ordinal)
+{
+    assert_non_null(kt_snapshot_add_device(snapshot, "second"));
+    snapshot->devices[1].ordinal = ordinal;
+}
+
+static void bad_devices_are_refused(void **state)
+{
+    (void)state;
+    REFUSED(s->modules[0].device = 1, "module 0: its device 1 is not there");
+    REFUSED(add_second(s, 0), "two devices with the number 0");
+    REFUSED((add_second(s, 1), s->waves[1].module = 77), "wave 1: its module 77 is not there to tell its device");
+    REFUSED((add_second(s, 1), s->devices[1].waves_dropped = 1), "does not add up");
+    REFUSED((add_second(s, 1), s->devices[1].regions = UINT64_MAX), "2^64");
+    REFUSED((free(s->devices[0].name), s->device_count = 0), "no device");
+}
+
 static void an_empty_snapshot_is_an_empty_trace(void **state)
 {
     (void)state;
@@ -989,6 +1006,7 @@ int main(void)
         cmocka_unit_test(bad_headers_are_refused),
         cmocka_unit_test(bad_rings_are_refused),
         cmocka_unit_test(bad_sites_are_refused),
+        cmocka_unit_test(bad_devices_are_refused),
         cmocka_unit_test(an_empty_snapshot_is_an_empty_trace),
         cmocka_unit_test(uncertain_clocks_are_told),
     };

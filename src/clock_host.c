@@ -1,0 +1,248 @@
+/* An anchor says that the device's clock stood at device_ns at some time between two readings of the host's. Over the
+ * device's time it is a vertical interval of what the host's clock is ahead, and the true course of that passes through all
+ * intervals. Taken to be a straight line, as both clocks run evenly but not equally fast, it is one of those that pass
+ * through all intervals; how far these lie apart, at the begin and the end of what was recorded, is what is not known.
+ *
+ * For a slope s, the lines that pass have offsets from low(s) = max(low_i - s x_i) to high(s) = min(high_i - s x_i): low is
+ * convex, high concave, and only the corners of the intervals' ends count. So all that is asked for is the maximum of a
+ * concave function of s, which is found by search.
+ *
+ * Where no line passes, the intervals are widened by the least that lets one pass, and that is told as a contradiction: the
+ * host's clock was set meanwhile, or an anchor is false. Set between the only two anchors, by so little that it passes for
+ * drift, it is not seen. */
+#include "clock_host.h"
+
+#include "array.h"
+#include "clock.h"
+#include "clock_line.h"
+
+#include <math.h>
+
+/* How fast the two clocks may run apart. Linux turns the rate of CLOCK_REALTIME by up to 500 ppm, for NTP, and by as much again
+ * while it makes good a difference (adjtimex(2)); crystals are good to 100 ppm. */
+#define DRIFT_MAX 1e-3
+/* Between two anchors nothing shows how the rate changes. NTP and temperature move a clock's rate by some ppm within minutes;
+ * 10 are allowed for, so that over a second without an anchor the line may be off by 5 us in the middle. Not measured. */
+#define WANDER 1e-5
+#define SEARCH_STEPS 100
+
+struct problem {
+    struct kt_point *low, *high; /* corners of the intervals' lower and upper ends, x rising */
+    size_t low_count, high_count;
+    double from, to;   /* slopes of the lines that pass */
+    double widened_ns; /* on either side */
+};
+
+/* ---- Corners ---------------------------------------------------------------------------------------------------- */
+
+static int by_x(const void *left, const void *right)
+{
+    const struct kt_point *a = left, *b = right;
+    if (a->x != b->x)
+        return a->x < b->x ? -1 : 1;
+    return (a->y > b->y) - (a->y < b->y);
+}
+
+static int turns_left(struct kt_point a, struct kt_point b, struct kt_point c)
+{
+    return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x) > 0;
+}
+
+/* Leaves those that a line from below touches first. `sign` -1: from above. Returns how many. */
+static size_t keep_corners(struct kt_point *points, size_t count, double sign)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        points[i].y *= sign;
+    qsort(points, count, sizeof *points, by_x);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && points[kept - 1].x == points[i].x)
+            continue; /* it is not lower */
+        while (kept > 1 && !turns_left(points[kept - 2], points[kept - 1], points[i]))
+            kept--;
+        points[kept++] = points[i];
+    }
+    for (size_t i = 0; i < kept; i++)
+        points[i].y *= sign;
+    return kept;
+}
+
+/* ---- Search ----------------------------------------------------------------------------------------------------- */
+
+static double low_at(const struct problem *problem, double slope)
+{
+    double low = -INFINITY;
+    for (size_t i = 0; i < problem->low_count; i++)
+        low = fmax(low, problem->low[i].y - slope * problem->low[i].x);
+    return low - problem->widened_ns;
+}
+
+static double high_at(const struct problem *problem, double slope)
+{
+    double high = INFINITY;
+    for (size_t i = 0; i < problem->high_count; i++)
+        high = fmin(high, problem->high[i].y - slope * problem->high[i].x);
+    return high + problem->widened_ns;
+}
+
+typedef double goal(const struct problem *problem, double slope, double x);
+
+static double width(const struct problem *problem, double slope, double x)
+{
+    (void)x;
+    return high_at(problem, slope) - low_at(problem, slope);
+}
+
+static double highest(const struct problem *problem, double slope, double x)
+{
+    return high_at(problem, slope) + slope * x;
+}
+
+static double lowest(const struct problem *problem, double slope, double x)
+{
+    return -(low_at(problem, slope) + slope * x);
+}
+
+/* The slope for which the concave `goal` is largest. */
+static double best_slope(const struct problem *problem, goal *goal, double x)
+{
+    double from = problem->from, to = problem->to;
+    for (int i = 0; i < SEARCH_STEPS; i++) {
+        double left = from + (to - from) / 3, right = to - (to - from) / 3;
+        if (goal(problem, left, x) < goal(problem, right, x))
+            from = left;
+        else
+            to = right;
+    }
+    return (from + to) / 2;
+}
+
+/* The last slope from `passes` towards `fails` that still lets a line pass. */
+static double last_slope(const struct problem *problem, double passes, double fails)
+{
+    if (width(problem, fails, 0) >= 0)
+        return fails;
+    for (int i = 0; i < SEARCH_STEPS; i++) {
+        double middle = (passes + fails) / 2;
+        if (width(problem, middle, 0) >= 0)
+            passes = middle;
+        else
+            fails = middle;
+    }
+    return passes;
+}
+
+static void narrow(struct problem *problem)
+{
+    double slope = best_slope(problem, width, 0), left_ns = width(problem, slope, 0);
+    if (left_ns < 0) {
+        problem->widened_ns = -left_ns / 2;
+        problem->from = problem->to = slope;
+        return;
+    }
+    double from = last_slope(problem, slope, problem->from);
+    problem->to = last_slope(problem, slope, problem->to);
+    problem->from = from;
+}
+
+/* Where the lines that pass lie at `x`. */
+static double middle_at(const struct problem *problem, double x, double *half_ns)
+{
+    double high = highest(problem, best_slope(problem, highest, x), x);
+    double low = -lowest(problem, best_slope(problem, lowest, x), x);
+    *half_ns = fmax(0, (high - low) / 2);
+    return (high + low) / 2;
+}
+
+/* ---- The line --------------------------------------------------------------------------------------------------- */
+
+/* Of two readings of one clock; what is nonsense is so far away that it contradicts. */
+static double after_ns(uint64_t later, uint64_t earlier)
+{
+    return (double)(int64_t)(later - earlier);
+}
+
+static int make_problem(struct problem *problem, const struct kt_device *device)
+{
+    const size_t count = (size_t)device->anchor_count;
+    const struct kt_host_anchor *first = &device->anchors[0];
+    const double tick_ns = kt_clock_wall_tick_ns(device);
+    *problem = (struct problem){.from = -DRIFT_MAX, .to = DRIFT_MAX};
+    problem->low = kt_array_new(count, sizeof *problem->low);
+    problem->high = kt_array_new(count, sizeof *problem->high);
+    if (!problem->low || !problem->high)
+        return KTRACE_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        const struct kt_host_anchor *anchor = &device->anchors[i];
+        double x = after_ns(anchor->device_ns, first->device_ns);
+        double before = after_ns(anchor->host_before_ns - first->host_before_ns, anchor->device_ns - first->device_ns);
+        double after = after_ns(anchor->host_after_ns - first->host_before_ns, anchor->device_ns - first->device_ns);
+        /* the device's clock shows the last of its ticks */
+        problem->low[i] = (struct kt_point){x, before - tick_ns};
+        problem->high[i] = (struct kt_point){x, after};
+    }
+    problem->low_count = keep_corners(problem->low, count, -1);
+    problem->high_count = keep_corners(problem->high, count, 1);
+    return 0;
+}
+
+/* How far the clocks may have left the line where the next anchor is furthest, from `first` to `last`. */
+static double wander_ns(const struct kt_device *device, double first, double last)
+{
+    double before = -INFINITY, furthest = 0;
+    for (uint64_t i = 0; i <= device->anchor_count; i++) {
+        const double x =
+            i < device->anchor_count ? after_ns(device->anchors[i].device_ns, device->anchors[0].device_ns) : INFINITY;
+        if (x >= first && before <= last) {
+            const double middle = i == 0 ? first : i == device->anchor_count ? last : before + (x - before) / 2;
+            const double at = fmin(fmax(middle, first), last);
+            furthest = fmax(furthest, fmin(at - before, x - at));
+        }
+        before = x;
+    }
+    return furthest * WANDER;
+}
+
+int kt_host_line_fit(struct kt_host_line *out, const struct kt_device *device, uint64_t first_ns, uint64_t last_ns)
+{
+    struct problem problem;
+    int status = make_problem(&problem, device);
+    if (status == 0) {
+        const struct kt_host_anchor *anchor = &device->anchors[0];
+        const double first = after_ns(first_ns, anchor->device_ns), last = after_ns(last_ns, anchor->device_ns);
+        double first_half_ns, last_half_ns;
+        narrow(&problem);
+        /* Through the middle at both ends: in between, no line that passes is further from this one. */
+        const double begin = middle_at(&problem, first, &first_half_ns), end = middle_at(&problem, last, &last_half_ns);
+        const double drift = last > first ? (end - begin) / (last - first) : (problem.from + problem.to) / 2;
+        *out = (struct kt_host_line){.device_ns = anchor->device_ns,
+                                     .host_ns = anchor->host_before_ns,
+                                     .offset_ns = begin - drift * first,
+                                     .drift = drift,
+                                     .uncertainty_ns = fmax(first_half_ns, last_half_ns) +
+                                                       wander_ns(device, first, last) + 2 * problem.widened_ns,
+                                     .contradiction_ns = problem.widened_ns};
+    }
+    free(problem.low);
+    free(problem.high);
+    return status;
+}
+
+struct kt_host_shift kt_host_shift(const struct kt_host_line *from, uint64_t origin_ns, const struct kt_host_line *to,
+                                   uint64_t to_origin_ns)
+{
+    /* host(origin) on both lines; whole nanoseconds are exact, the rest is small beside them */
+    const double x = after_ns(origin_ns, from->device_ns);
+    const int64_t whole_ns = (int64_t)(from->host_ns - to->host_ns + (origin_ns - from->device_ns));
+    const double rest_ns = from->offset_ns - to->offset_ns + from->drift * x;
+    const double correction_ns = ((double)whole_ns + rest_ns) * (to->drift / (1 + to->drift));
+    return (struct kt_host_shift){.begin_ns = (double)(int64_t)((uint64_t)whole_ns + to->device_ns - to_origin_ns) +
+                                              rest_ns - correction_ns,
+                                  .rate = (1 + from->drift) / (1 + to->drift)};
+}
+
+int64_t kt_host_offset_ns(const struct kt_host_line *line, uint64_t device_ns)
+{
+    const double rest_ns = line->offset_ns + line->drift * after_ns(device_ns, line->device_ns);
+    return (int64_t)(line->host_ns - line->device_ns + (uint64_t)(int64_t)fmin(fmax(rint(rest_ns), -9e18), 9e18));
+}
