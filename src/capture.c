@@ -9,6 +9,7 @@
 #include "explain.h"
 #include "locks.h"
 #include "log.h"
+#include "process_wide.h"
 #include "settings.h"
 #include "trace.h"
 
@@ -46,7 +47,7 @@ static int active;                        /* a window is open, or the background
 
 int ktrace_active(void)
 {
-    return __atomic_load_n(&active, __ATOMIC_RELAXED);
+    return __atomic_load_n(&active, __ATOMIC_RELAXED) || kt_process_wide_wanted();
 }
 
 static void note_active(void)
@@ -482,7 +483,7 @@ static int check_locked(const struct ktrace_capture *capture, const char *call,
     return status;
 }
 
-static int check_no_window(const char *call)
+int kt_capture_check_no_window(const char *call)
 {
     kt_state_lock();
     const int status =
@@ -614,14 +615,46 @@ static int start(struct ktrace_capture *capture, struct kt_backend *const *backe
     return status;
 }
 
+enum kind { WINDOW, BACKGROUND, BACKGROUND_IF_FREE };
+
+static int lock_to_begin(enum kind kind)
+{
+    if (kind != BACKGROUND_IF_FREE)
+        kt_operation_lock();
+    else if (!kt_operation_trylock())
+        return kt_fail(KTRACE_ERROR_STATE, "another thread is at a capture");
+    return KTRACE_OK;
+}
+
+/* With the operation lock held. Takes over the backends where it counts them down. */
+static int begin_locked(struct ktrace_capture *capture, struct kt_backend *const *backends, uint32_t *count,
+                        enum kind kind)
+{
+    int status = kt_capture_check_no_window("ktrace_capture_begin");
+    if (status == KTRACE_OK && kind != WINDOW && background)
+        status = kt_fail(KTRACE_ERROR_STATE, "process-wide collection is on already");
+    if (status == KTRACE_OK)
+        status = make_room();
+    if (status < 0)
+        return status;
+    status = start(capture, backends, *count, kind != WINDOW);
+    *count = 0;
+    if (status < 0) {
+        const struct kt_failure failure = kt_failure_keep(status);
+        resume_background();
+        kt_fail_again(&failure);
+    }
+    return status;
+}
+
 static int begin(struct ktrace_capture **out, struct kt_backend *const *backends, uint32_t count,
-                 const struct ktrace_capture_options *options, int is_background)
+                 const struct ktrace_capture_options *options, enum kind kind)
 {
     struct kt_backend *chosen = NULL;
     struct ktrace_capture *capture = calloc(1, sizeof *capture);
     int status = capture ? kt_settings_make(&capture->settings, options) : kt_fail_memory(sizeof *capture);
     if (status == KTRACE_OK)
-        status = check_no_window("ktrace_capture_begin"); /* before waiting for whoever reads it */
+        status = kt_capture_check_no_window("ktrace_capture_begin"); /* before waiting for whoever reads it */
     if (status == KTRACE_OK && backends == NULL) {
         status = kt_backend_choose(&chosen, capture->settings.backend);
         backends = &chosen;
@@ -631,17 +664,10 @@ static int begin(struct ktrace_capture **out, struct kt_backend *const *backends
     if (status == KTRACE_OK) {
         capture->listener.attached = module_attached;
         capture->listener.detached = module_detached;
-        kt_operation_lock();
-        status = check_no_window("ktrace_capture_begin");
-        if (status == KTRACE_OK && is_background && background)
-            status = kt_fail(KTRACE_ERROR_STATE, "process-wide collection is on already");
-        if (status == KTRACE_OK)
-            status = make_room();
-        if (status == KTRACE_OK) {
-            status = start(capture, backends, count, is_background);
-            count = 0;
-            resume_background(); /* if it failed */
-        }
+        status = lock_to_begin(kind);
+    }
+    if (status == KTRACE_OK) {
+        status = begin_locked(capture, backends, &count, kind);
         kt_operation_unlock();
     }
     if (status < 0) {
@@ -662,18 +688,28 @@ int ktrace_capture_begin(struct ktrace_capture **out, const struct ktrace_captur
 {
     if (out == NULL)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_begin: `out` is NULL");
-    return begin(out, NULL, 0, options, 0);
+    kt_process_wide_start(); /* it rests meanwhile */
+    return begin(out, NULL, 0, options, WINDOW);
 }
 
 int kt_capture_begin_on(struct ktrace_capture **out, struct kt_backend *const *backends, uint32_t count,
                         const struct ktrace_capture_options *options)
 {
-    return begin(out, backends, count, options, 0);
+    return begin(out, backends, count, options, WINDOW);
 }
 
-int kt_capture_begin_background(struct ktrace_capture **out)
+int kt_capture_begin_background(struct ktrace_capture **out, const struct ktrace_capture_options *options, int if_free)
 {
-    return begin(out, NULL, 0, NULL, 1);
+    return begin(out, NULL, 0, options, if_free ? BACKGROUND_IF_FREE : BACKGROUND);
+}
+
+void kt_capture_arm_now(struct ktrace_capture *capture)
+{
+    if (!kt_state_trylock())
+        return;
+    if (capture == armed && arm_newcomers(capture) < 0)
+        kt_log("process-wide collection could not arm a module: %s", ktrace_last_error());
+    kt_state_unlock();
 }
 
 /* Ends the window. `stay`: what is armed stays so. With the operation lock held. */
@@ -733,6 +769,7 @@ int ktrace_capture_stop(struct ktrace_capture *capture)
     kt_operation_unlock();
     tell_if_empty(shown);
     ktrace_trace_destroy(shown);
+    kt_process_wide_start(); /* if it could not begin in the window */
     return status;
 }
 
@@ -880,23 +917,49 @@ int ktrace_capture_snapshot(struct ktrace_trace **out, struct ktrace_capture *ca
     return status;
 }
 
-int kt_capture_collect_background(struct ktrace_trace **out, struct ktrace_capture *capture)
+int kt_capture_collect_background(struct ktrace_trace **out, int *is_new, struct ktrace_capture *capture)
 {
     struct kt_snapshot *fresh = NULL;
-    int disarmed;
+    int disarmed, status = KTRACE_OK;
     kt_operation_lock();
-    int status = check_no_window("process-wide collection");
-    const int records = capture == armed;
-    if (status == KTRACE_OK && records)
+    if (capture == armed)
         status = gather(&fresh, &disarmed, capture, GO_ON);
-    if (status == KTRACE_OK && records && (capture->shown == NULL || capture->growing || !is_empty(fresh)))
-        status = show(capture, fresh, 0);
-    else
-        kt_snapshot_destroy(fresh);
+    if (status == KTRACE_OK) {
+        *is_new = capture->growing || (fresh && (capture->shown == NULL || !is_empty(fresh)));
+        if (fresh && *is_new)
+            status = show(capture, fresh, 0);
+        else
+            kt_snapshot_destroy(fresh);
+        capture->growing = 0;
+    }
     if (status == KTRACE_OK)
         *out = capture->shown ? kt_trace_retain(capture->shown) : NULL;
     kt_operation_unlock();
     return status;
+}
+
+int kt_capture_end_background(struct ktrace_capture *capture)
+{
+    kt_operation_lock();
+    int disarmed = KTRACE_OK;
+    struct kt_snapshot *fresh = NULL;
+    const int status = capture == armed ? gather(&fresh, &disarmed, capture, END) : KTRACE_OK;
+    kt_snapshot_destroy(fresh);
+    if (status == KTRACE_ERROR_STATE) {
+        kt_operation_unlock();
+        return status;
+    }
+    kt_state_lock();
+    if (capture == armed)
+        set_armed(NULL);
+    background = NULL;
+    note_active();
+    unlink_live(capture);
+    kt_state_unlock();
+    release_devices(capture, disarmed < 0);
+    free_capture(capture);
+    kt_operation_unlock();
+    return KTRACE_OK;
 }
 
 static int peek(struct kt_snapshot **out, struct ktrace_capture *capture)

@@ -15,10 +15,17 @@ int kt_capture_begin_on(struct ktrace_capture **out, struct kt_backend *const *b
 /* In a forked child: no capture is open here. What the parent's hold is not freed. */
 void kt_capture_forget(void);
 
-/* The capture of process-wide collection, with settings of the environment alone. KTRACE_ERROR_STATE if there is one. */
-int kt_capture_begin_background(struct ktrace_capture **out);
-/* A read of it that keeps what it showed as long as nothing new is there. KTRACE_ERROR_STATE while a capture is open. */
-int kt_capture_collect_background(struct ktrace_trace **out, struct ktrace_capture *capture);
+/* The capture of process-wide collection. KTRACE_ERROR_STATE if there is one, or a capture is open, or with `if_free` if another
+ * thread is at some capture. */
+int kt_capture_begin_background(struct ktrace_capture **out, const struct ktrace_capture_options *options, int if_free);
+/* A read of it that keeps what it showed as long as nothing new is there, as `*is_new` says. */
+int kt_capture_collect_background(struct ktrace_trace **out, int *is_new, struct ktrace_capture *capture);
+/* Ends it and forgets what it recorded. KTRACE_ERROR_STATE while a graph is captured: it goes on. */
+int kt_capture_end_background(struct ktrace_capture *capture);
+/* Arms the modules that it does not know, unless somebody else is at it. */
+void kt_capture_arm_now(struct ktrace_capture *capture);
+/* KTRACE_ERROR_STATE while a capture is open. */
+int kt_capture_check_no_window(const char *call);
 
 /* Where the capture's exports go; NULL: the current directory. */
 const char *kt_capture_directory(const struct ktrace_capture *capture);

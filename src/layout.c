@@ -79,8 +79,7 @@ static void place_rings(struct kt_layout *layout)
     layout->alignment_bytes = larger(larger(main_bytes, lane_bytes), header_bytes);
     layout->lane_rings_offset =
         round_up(regions * kt_layout_main_pitch_bytes(layout), larger(lane_bytes, KTRACE_SLOT_BYTES));
-    layout->headers_offset =
-        round_up(layout->lane_rings_offset + regions * KT_LANE_RINGS * lane_bytes, header_bytes);
+    layout->headers_offset = round_up(layout->lane_rings_offset + regions * KT_LANE_RINGS * lane_bytes, header_bytes);
     layout->total_bytes = layout->headers_offset + regions * header_bytes;
 }
 

@@ -22,7 +22,7 @@ struct kt_layout {
     uint64_t buffer_bytes;                     /* as asked for, of one half */
     uint32_t main_ring_slots, lane_ring_slots; /* powers of two; amdgcn: no lane rings, 0 */
     uint32_t partitions;                       /* power of two */
-    uint32_t regions_per_partition; /* of one half, as is: */
+    uint32_t regions_per_partition;            /* of one half, as is: */
     uint64_t regions;
     /* offsets from an address aligned to `alignment_bytes` */
     uint64_t alignment_bytes;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "capture.h"
+#include "process_wide.h"
 
 static pthread_mutex_t operation = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t state = PTHREAD_MUTEX_INITIALIZER;
@@ -16,6 +17,16 @@ void kt_operation_lock(void)
 void kt_operation_unlock(void)
 {
     pthread_mutex_unlock(&operation);
+}
+
+int kt_operation_trylock(void)
+{
+    return pthread_mutex_trylock(&operation) == 0;
+}
+
+int kt_state_trylock(void)
+{
+    return pthread_mutex_trylock(&state) == 0;
 }
 
 void kt_state_lock(void)
@@ -46,6 +57,7 @@ static void child_after_fork(void)
     pthread_mutex_init(&operation, NULL);
     pthread_mutex_init(&state, NULL);
     kt_capture_forget();
+    kt_process_wide_forget();
 }
 
 __attribute__((constructor)) static void watch_forks(void)

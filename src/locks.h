@@ -12,6 +12,9 @@
 
 void kt_operation_lock(void);
 void kt_operation_unlock(void);
+/* Not 0: it is held now. For who must not wait: under the loader's lock. */
+int kt_operation_trylock(void);
+int kt_state_trylock(void);
 void kt_state_lock(void);
 void kt_state_unlock(void);
 void kt_list_lock(void);

@@ -22,21 +22,42 @@ void ktrace_set_log(void (*log)(void *context, const char *sentence), void *cont
     pthread_mutex_unlock(&lock);
 }
 
-void kt_log(const char *format, ...)
+/* Whether there is a callback. */
+static int say(const char *format, va_list arguments)
 {
-    char sentence[1024], last_error[1024];
+    char sentence[1024];
     pthread_mutex_lock(&lock);
     const struct target to = target;
     pthread_mutex_unlock(&lock);
     if (to.log == NULL || inside)
-        return;
-    va_list arguments;
-    va_start(arguments, format);
+        return to.log != NULL;
+    const struct kt_failure failure = kt_failure_keep(KTRACE_OK);
     vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
-    snprintf(last_error, sizeof last_error, "%s", ktrace_last_error());
     inside = 1;
     to.log(to.context, sentence);
     inside = 0;
-    kt_fail(KTRACE_OK, "%s", last_error);
+    kt_fail_again(&failure);
+    return 1;
+}
+
+void kt_log(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+}
+
+void kt_tell(const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    if (!say(format, arguments)) {
+        char sentence[1024];
+        vsnprintf(sentence, sizeof sentence, format, again);
+        fprintf(stderr, "ktrace: %s\n", sentence);
+    }
+    va_end(again);
+    va_end(arguments);
 }

@@ -6,6 +6,7 @@
 #include "backend/hip_modules.h"
 #include "error.h"
 #include "locks.h"
+#include "process_wide.h"
 
 static struct kt_registry_entry *first;        /* grows at its end, under the list lock */
 static struct kt_registry_listener *listening; /* under the state lock */
@@ -105,12 +106,14 @@ static uint32_t arch_of(const struct ktrace_registration *registration)
     return has_arch && registration->arch ? registration->arch : (uint32_t)KTRACE_ARCH_NVIDIA;
 }
 
-/* From static constructors: the runtime may not know the object yet, so it is armed at the next begin, clear or read. */
+/* From static constructors: the runtime may not know the object yet, so it is armed at the next begin, clear or read. Where
+ * process-wide collection is asked for, that begins here, if the runtime does: nothing else may come before a kernel. */
 void ktrace_register(struct ktrace_registration *registration)
 {
     struct kt_registry_entry *entry;
     if (registration && registration->struct_size >= offsetof(struct ktrace_registration, arch))
         add(&entry, registration, NULL, 0, arch_of(registration));
+    kt_process_wide_start();
 }
 
 /* From static destructors, which must not wait: an open capture finds the mark. */
@@ -140,6 +143,8 @@ static int attach(void *module, uint32_t arch, int (*check)(uint64_t *owner, voi
             mark_gone(entry);
     }
     kt_state_unlock();
+    if (status == KTRACE_OK)
+        kt_process_wide_start();
     return status;
 }
 

@@ -10,8 +10,8 @@ struct kt_registry_entry {
     struct ktrace_registration *registration;
     void *driver_module;
     uint64_t owner; /* of driver_module: see struct kt_backend; else 0 */
-    uint32_t arch; /* KTRACE_ARCH_NVIDIA: CUDA's, KTRACE_ARCH_AMDGCN: HIP's */
-    int gone;      /* atomic; not 0: unloaded, its device memory is not touched again */
+    uint32_t arch;  /* KTRACE_ARCH_NVIDIA: CUDA's, KTRACE_ARCH_AMDGCN: HIP's */
+    int gone;       /* atomic; not 0: unloaded, its device memory is not touched again */
 };
 
 /* With the state lock held, under which an entry once seen stays valid: unloading only marks it. */

@@ -169,6 +169,42 @@ KTRACE_API void ktrace_capture_destroy(struct ktrace_capture *capture);
  * of a kernel. */
 KTRACE_API int ktrace_active(void);
 
+/* Short forms of a snapshot and a call on its trace: summary, launches and exports of one capture agree as long as nothing new is
+ * recorded. Where there are no events `*out` or `*path` is NULL and `*count` 0, which is no error. What they return is the
+ * caller's: free() it, ktrace_paths_free of several paths. Files go to the option `directory`. */
+KTRACE_API int ktrace_capture_summary_text(char **out, struct ktrace_capture *capture);
+KTRACE_API int ktrace_capture_summary_json(char **out, struct ktrace_capture *capture);
+KTRACE_API int ktrace_capture_launches_json(char **out, struct ktrace_capture *capture);
+KTRACE_API int ktrace_capture_export(char **path, struct ktrace_capture *capture);
+KTRACE_API int ktrace_capture_export_launches(char ***paths, uint64_t *count, struct ktrace_capture *capture,
+                                              const char *const *names, uint64_t name_count);
+
+/* ---- Process-wide collection ------------------------------------------------------------------------------------ */
+
+/* Outside of captures, with KTRACE_ENABLE=1 in the environment: modules are armed as soon as they are known, on the devices of
+ * KTRACE_DEVICES (default: those in use and the current one), with the environment's other settings. While a capture is open the
+ * collection rests. What the program has not collected when it exits is exported to KTRACE_DUMP_DIR under the program's name.
+ * Problems, and what was exported, are told the log callback, or stderr where there is none.
+ * A program that is linked by hipcc has not registered its last translation unit yet when its constructors run: it calls
+ * ktrace_enable first thing in main. */
+
+/* The same from now on, whatever the environment says. `options` may be NULL. KTRACE_ERROR_STATE: it is on, or a capture is
+ * open. */
+KTRACE_API int ktrace_enable(const struct ktrace_capture_options *options);
+/* Ends it and forgets what was not collected. Nothing happens where it is off. KTRACE_ERROR_STATE: a graph is captured, or a
+ * capture is open. */
+KTRACE_API int ktrace_disable(void);
+
+/* Each reads the devices and starts anew; all answer with the same snapshot until another traced launch or replay was recorded.
+ * Inside a capture they are KTRACE_ERROR_STATE: use its own calls. Where there are no events the answer is NULL. */
+/* As text: free() it. */
+KTRACE_API int ktrace_summary(char **out);
+/* Writes "<directory>/<name>_ktrace.pftrace.gz", or with a numeric suffix where that exists. `name` NULL: "kernel"; `directory`
+ * NULL: that of the settings. `*path` is the caller's: free() it. */
+KTRACE_API int ktrace_collect(char **path, const char *name, const char *directory);
+/* The snapshot itself: ktrace_trace_destroy it. NULL only where the collection is off; one without events says why. */
+KTRACE_API int ktrace_collect_trace(struct ktrace_trace **out);
+
 /* ---- Modules --------------------------------------------------------------------------------------------------- */
 
 /* A module loaded through the driver API (cuModuleLoad*, NVRTC): make it known, after loading and before launching.

@@ -1,0 +1,212 @@
+#include "process_wide.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "error.h"
+#include "export/export.h"
+#include "locks.h"
+#include "log.h"
+#include "settings.h"
+#include "trace.h"
+
+enum state { OFF, STARTING, ON };
+
+static int state;                         /* enum state, atomic */
+static struct ktrace_capture *collection; /* as long as it is ON */
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* against ending while collecting; before the operation lock */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int asked_for; /* KTRACE_ENABLE */
+
+static void read_environment(void)
+{
+    struct kt_settings settings;
+    const char *variable = getenv("KTRACE_ENABLE");
+    if (variable == NULL || *variable == 0)
+        return;
+    if (kt_settings_make(&settings, NULL) < 0) {
+        kt_tell("KTRACE_ENABLE: process-wide collection does not begin: %s", ktrace_last_error());
+        return;
+    }
+    asked_for = settings.enable;
+    kt_settings_release(&settings);
+}
+
+int kt_process_wide_wanted(void)
+{
+    pthread_once(&once, read_environment);
+    return asked_for || __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON;
+}
+
+/* ---- The end of the process ----------------------------------------------------------------------------------------- */
+
+static int take(struct ktrace_trace **out, int *is_new, const char *call);
+
+/* What the program did not collect itself. */
+static void export_at_exit(void)
+{
+    struct ktrace_trace *trace = NULL;
+    char *path = NULL;
+    int is_new = 0;
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != ON)
+        return;
+    if (take(&trace, &is_new, "exporting at exit") < 0) {
+        kt_tell("nothing is exported at exit: %s", ktrace_last_error());
+        return;
+    }
+    if (!is_new) /* the program has it */
+        ;
+    else if (trace->event_count == 0)
+        kt_tell("nothing is exported at exit: %s", trace->warning);
+    else if (ktrace_trace_export_new(&path, trace, kt_capture_directory(collection)) < 0)
+        kt_tell("exporting at exit failed: %s", ktrace_last_error());
+    else
+        kt_tell("%llu launch%s exported to %s%s%s%s", (unsigned long long)trace->launch_count,
+                trace->launch_count == 1 ? "" : "es", path,
+                trace->snapshot->flags & KT_SNAPSHOT_SIMULATED ? " (simulated time)" : "",
+                trace->warning[0] ? ": " : "", trace->warning);
+    free(path);
+    ktrace_trace_destroy(trace);
+}
+
+/* ---- Beginning ------------------------------------------------------------------------------------------------------ */
+
+/* In STARTING. */
+static int start(const struct ktrace_capture_options *options, int if_free)
+{
+    static int registered;
+    struct ktrace_capture *capture = NULL;
+    struct ktrace_capture_options named = KTRACE_CAPTURE_OPTIONS_INIT;
+    if (options == NULL)
+        options = &named;
+    named.name = program_invocation_short_name;
+    const int status = kt_capture_begin_background(&capture, options, if_free);
+    if (status == KTRACE_OK) {
+        collection = capture;
+        if (!registered)
+            atexit(export_at_exit); /* behind the driver's own, which thus comes after it */
+        registered = 1;
+    }
+    __atomic_store_n(&state, status < 0 ? OFF : ON, __ATOMIC_RELEASE);
+    return status;
+}
+
+static int begin_starting(void)
+{
+    int expected = OFF;
+    return __atomic_compare_exchange_n(&state, &expected, STARTING, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+void kt_process_wide_start(void)
+{
+    static int told;
+    if (!kt_process_wide_wanted())
+        return;
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON) {
+        kt_capture_arm_now(collection);
+        return;
+    }
+    if (!asked_for || !begin_starting())
+        return;
+    const int status = start(NULL, 1);
+    if (status < 0 && status != KTRACE_ERROR_STATE && !told) { /* a capture is open, or being opened: when it ends */
+        told = 1;
+        kt_tell("process-wide collection (KTRACE_ENABLE) does not begin: %s", ktrace_last_error());
+    }
+}
+
+int ktrace_enable(const struct ktrace_capture_options *options)
+{
+    if (!begin_starting())
+        return kt_fail(KTRACE_ERROR_STATE, "ktrace_enable: process-wide collection is on already");
+    return start(options, 0);
+}
+
+int ktrace_disable(void)
+{
+    int expected = ON;
+    pthread_mutex_lock(&lock);
+    int status = KTRACE_OK;
+    if (__atomic_compare_exchange_n(&state, &expected, STARTING, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        status = kt_capture_end_background(collection);
+        if (status == KTRACE_OK)
+            collection = NULL;
+        __atomic_store_n(&state, status < 0 ? ON : OFF, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+void kt_process_wide_forget(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    collection = NULL;
+    __atomic_store_n(&state, OFF, __ATOMIC_RELEASE);
+}
+
+/* ---- Collecting ----------------------------------------------------------------------------------------------------- */
+
+/* `*out` is NULL where nothing was ever collected. */
+static int take(struct ktrace_trace **out, int *is_new, const char *call)
+{
+    struct ktrace_trace *trace = NULL;
+    pthread_mutex_lock(&lock);
+    int status = kt_capture_check_no_window(call);
+    if (status == KTRACE_OK && __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON)
+        status = kt_capture_collect_background(&trace, is_new, collection);
+    pthread_mutex_unlock(&lock);
+    if (status == KTRACE_OK)
+        *out = trace;
+    return status;
+}
+
+static int is_empty(const struct ktrace_trace *trace)
+{
+    return trace == NULL || trace->event_count == 0;
+}
+
+int ktrace_summary(char **out)
+{
+    struct ktrace_trace *trace = NULL;
+    char *text = NULL;
+    int is_new;
+    if (out == NULL)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_summary: `out` is NULL");
+    int status = take(&trace, &is_new, "ktrace_summary");
+    if (status == KTRACE_OK && !is_empty(trace))
+        status = ktrace_trace_summary_text(&text, trace);
+    ktrace_trace_destroy(trace);
+    if (status == KTRACE_OK)
+        *out = text;
+    return status;
+}
+
+int ktrace_collect(char **path, const char *name, const char *directory)
+{
+    struct ktrace_trace *trace = NULL;
+    char *answer = NULL;
+    int is_new;
+    if (path == NULL)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_collect: `path` is NULL");
+    int status = take(&trace, &is_new, "ktrace_collect");
+    if (status == KTRACE_OK && !is_empty(trace))
+        status = kt_export_new(&answer, trace, KT_EVERY_LAUNCH,
+                               directory && *directory ? directory : kt_capture_directory(collection),
+                               name && *name ? name : "kernel");
+    ktrace_trace_destroy(trace);
+    if (status == KTRACE_OK)
+        *path = answer;
+    return status;
+}
+
+int ktrace_collect_trace(struct ktrace_trace **out)
+{
+    int is_new;
+    if (out == NULL)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_collect_trace: `out` is NULL");
+    return take(out, &is_new, "ktrace_collect_trace");
+}
