@@ -1,12 +1,14 @@
-"""check_exports.py LIBRARY HEADER MAP: the library exports what the header declares, the map lists the same, and nothing else."""
+"""check_exports.py LIBRARY MAP HEADER...: the library exports what the headers declare, the map lists the same, and nothing else."""
 import re
 import subprocess
 import sys
 
-library, header, version_map = sys.argv[1:]
+library, version_map, *headers = sys.argv[1:]
 names = r"\b((?:__hip|hip|hsa_|ktrace_)\w+)"
-with open(header) as file:
-    declared = set(re.findall(rf"^[a-z][\w \*]*{names}\(", file.read(), re.MULTILINE))
+declared = set()
+for header in headers:
+    with open(header) as file:
+        declared |= set(re.findall(rf"^[a-z][\w \*]*{names}\(", file.read(), re.MULTILINE))
 with open(version_map) as file:
     listed = set(re.findall(rf"^\s+{names};", file.read(), re.MULTILINE))
 output = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
