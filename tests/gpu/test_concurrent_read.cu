@@ -40,7 +40,8 @@ namespace
 {
 
 constexpr unsigned thread_count = 4, blocks = 2, waves_per_block = 2, waves = blocks * waves_per_block;
-constexpr unsigned spin_ns = 40000, all_waves = (1u << waves) - 1;
+/* Long enough that a reader, for whom a wave is work, too, keeps up. */
+constexpr unsigned usual_spin_ns = 100000, all_waves = (1u << waves) - 1;
 
 ktrace_capture_options roomy()
 {
@@ -142,7 +143,8 @@ class launchers
   public:
     /* `pause_every` so many launches a thread waits for its stream and says how far it got; 0: never. `replays`: of a graph
      * of one workgroup, which counts for itself. */
-    launchers(unsigned pause_every, bool replays) : pause_every_(pause_every), replays_(replays)
+    launchers(unsigned pause_every, bool replays, unsigned spin_ns = usual_spin_ns)
+        : pause_every_(pause_every), replays_(replays), spin_ns_(spin_ns)
     {
         test::preload(numbered);
         for (unsigned t = 0; t < thread_count; t++)
@@ -189,7 +191,7 @@ class launchers
                    cudaMemsetAsync(count, 0, sizeof(*count), stream) == cudaSuccess &&
                    cudaStreamSynchronize(stream) == cudaSuccess &&
                    cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
-            numbered<<<1, 32 * waves_per_block, 0, stream>>>(t, 0, count, spin_ns);
+            numbered<<<1, 32 * waves_per_block, 0, stream>>>(t, 0, count, spin_ns_);
             good = good && cudaStreamEndCapture(stream, &graph) == cudaSuccess &&
                    cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess;
         }
@@ -202,7 +204,7 @@ class launchers
             if (replays_)
                 good = cudaGraphLaunch(executable, stream) == cudaSuccess;
             else
-                numbered<<<blocks, 32 * waves_per_block, 0, stream>>>(t, i, nullptr, spin_ns);
+                numbered<<<blocks, 32 * waves_per_block, 0, stream>>>(t, i, nullptr, spin_ns_);
             good = good && cudaGetLastError() == cudaSuccess;
             if (pause_every_ && (i + 1) % pause_every_ == 0) {
                 good = good && cudaStreamSynchronize(stream) == cudaSuccess;
@@ -222,6 +224,7 @@ class launchers
 
     const unsigned pause_every_;
     const bool replays_;
+    const unsigned spin_ns_;
     std::atomic<bool> stop_{false};
     std::atomic<unsigned> working_{0};
     std::atomic<int> errors_{0};
@@ -336,6 +339,34 @@ TEST_CASE(two_readers)
     REQUIRE(end_into(all, capture) == 0);
     all.check_sound();
     check_complete(all, launchers, waves);
+}
+
+/* Looking loses nothing: each snapshot has what the one before had, and the end has all. A snapshot has more to decode each time:
+ * few of them, of longer kernels. */
+TEST_CASE(snapshots_lose_nothing)
+{
+    const int looks = test::quick() ? 4 : 10;
+    ledger ledger;
+    test::capture capture;
+    REQUIRE(capture.begin(roomy()) == 0);
+    launchers launchers(0, false, 5 * usual_spin_ns);
+    uint64_t before = 0;
+    for (int i = 0; i < looks; i++) {
+        ktrace_trace *trace = nullptr;
+        const int status = ktrace_capture_snapshot(&trace, capture.handle());
+        REQUIRE(status == 0, "ktrace_capture_snapshot: %s: %s", ktrace_status_name(status), ktrace_last_error());
+        class ledger now;
+        now.add(trace);
+        now.check_sound();
+        CHECK(now.recorded >= before, "snapshot %d has %llu waves, and the one before had %llu", i,
+              (unsigned long long)now.recorded, (unsigned long long)before);
+        before = now.recorded;
+    }
+    launchers.stop();
+    REQUIRE(end_into(ledger, capture) == 0);
+    CHECK(before > 0, "the snapshots met nothing");
+    ledger.check_sound();
+    check_complete(ledger, launchers, waves);
 }
 
 /* ---- Clearing --------------------------------------------------------------------------------------------------- */

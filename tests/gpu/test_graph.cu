@@ -285,6 +285,104 @@ TEST_CASE(graph_in_many_captures)
     }
 }
 
+/* ---- Behind the end --------------------------------------------------------------------------------------------- */
+
+namespace
+{
+
+test::trace snapshot_of(const test::capture &capture)
+{
+    ktrace_trace *raw = nullptr;
+    const int status = ktrace_capture_snapshot(&raw, capture.handle());
+    CHECK(status == 0, "ktrace_capture_snapshot: %s: %s", ktrace_status_name(status), ktrace_last_error());
+    return test::trace(raw);
+}
+
+} /* namespace */
+
+/* Told to stay armed, the capture records replays after its end, which a read puts in the place of what it showed. */
+TEST_CASE(replays_after_the_end)
+{
+    test::device_array<int> replay(1);
+    ktrace_capture_options options = test::sizes(16, 4);
+    options.stay_armed = 1;
+    const graph graph(a_and_b(replay.get()));
+    test::capture capture;
+    test::trace trace;
+    REQUIRE(capture.begin(options) == 0);
+    graph.replay();
+    KTRACE_OK_OR_RETURN(ktrace_capture_stop(capture.handle()));
+    CHECK_EQUAL(ktrace_active(), 0);
+    check_replays(snapshot_of(capture), 1, 0);
+    for (int i = 0; i < 2; i++)
+        graph.replay();
+    check_replays(snapshot_of(capture), 1, 0); /* until it is read */
+    REQUIRE(capture.read(trace) == 0);
+    check_replays(trace, 2, 1);
+    check_replays(snapshot_of(capture), 2, 1);
+    for (int i = 0; i < 3; i++)
+        graph.replay();
+    REQUIRE(capture.read(trace) == 0);
+    check_replays(trace, 3, 3);
+    check_replays(snapshot_of(capture), 3, 3);
+    graph.replay();
+    REQUIRE(capture.clear() == 0);
+    CHECK_EQUAL(snapshot_of(capture).info.launches, 0);
+    graph.replay();
+    REQUIRE(capture.read(trace) == 0);
+    check_replays(trace, 1, 7);
+    REQUIRE(capture.end(trace) == 0); /* what it shows */
+    check_replays(trace, 1, 7);
+    graph.replay(); /* dormant: the memory is gone */
+    CUDA_OK_OR_RETURN(cudaDeviceSynchronize());
+    CHECK_EQUAL(replay.host()[0], 9);
+    trace = test::record(test::sizes(16, 4), [&] { graph.replay(); });
+    REQUIRE(trace.valid());
+    check_replays(trace, 1, 9);
+}
+
+/* The graph keeps the capture that stayed armed until another one begins. */
+TEST_CASE(another_capture_after_one_that_stays_armed)
+{
+    test::device_array<int> replay(1);
+    ktrace_capture_options options = test::sizes(16, 4);
+    options.stay_armed = 1;
+    const graph graph(a_and_b(replay.get()));
+    test::capture first;
+    REQUIRE(first.begin(options) == 0);
+    graph.replay();
+    KTRACE_OK_OR_RETURN(ktrace_capture_stop(first.handle()));
+    graph.replay();
+    test::trace trace = test::record(test::sizes(32, 2), [&] {
+        graph.replay();
+        graph.replay();
+    });
+    REQUIRE(trace.valid());
+    check_replays(trace, 2, 2);
+    REQUIRE(first.end(trace) == 0);
+    CHECK(trace.valid() && trace.info.launches > 0, "the first capture shows nothing any more");
+    graph.replay();
+    CUDA_OK_OR_RETURN(cudaDeviceSynchronize());
+}
+
+/* Without that option replays after the end are dormant, and change nothing of what the capture shows. */
+TEST_CASE(stopped_captures_are_dormant)
+{
+    test::device_array<int> replay(1);
+    const graph graph(a_and_b(replay.get()));
+    test::capture capture;
+    test::trace trace;
+    REQUIRE(capture.begin(test::sizes(16, 4)) == 0);
+    graph.replay();
+    check_replays(snapshot_of(capture), 1, 0); /* looking loses nothing */
+    graph.replay();
+    KTRACE_OK_OR_RETURN(ktrace_capture_stop(capture.handle()));
+    graph.replay();
+    check_replays(snapshot_of(capture), 2, 0);
+    REQUIRE(capture.end(trace) == 0);
+    check_replays(trace, 2, 0);
+}
+
 /* ---- What replays look like ------------------------------------------------------------------------------------- */
 
 TEST_CASE(replays_are_told_apart)
@@ -536,14 +634,28 @@ int try_end(ktrace_capture *capture)
     std::printf("    said: %s\n", ktrace_last_error());
     return status;
 }
+int try_snapshot(ktrace_capture *capture)
+{
+    ktrace_trace *trace = nullptr;
+    const int status = ktrace_capture_snapshot(&trace, capture);
+    CHECK(trace == nullptr, "the out-parameter was written");
+    std::printf("    said: %s\n", ktrace_last_error());
+    return status;
+}
+int try_stop(ktrace_capture *capture)
+{
+    const int status = ktrace_capture_stop(capture);
+    std::printf("    said: %s\n", ktrace_last_error());
+    return status;
+}
 int try_destroy(ktrace_capture *capture)
 {
     ktrace_capture_destroy(capture); /* says nothing; the capture must still be open */
     return ktrace_active() ? KTRACE_ERROR_STATE : KTRACE_OK;
 }
 
-const forbidden calls[] = {{"begin", false, try_begin}, {"nested begin", true, try_begin},
-                           {"read", true, try_read},    {"clear", true, try_clear},
+const forbidden calls[] = {{"begin", false, try_begin}, {"nested begin", true, try_begin}, {"read", true, try_read},
+                           {"clear", true, try_clear},  {"snapshot", true, try_snapshot},  {"stop", true, try_stop},
                            {"end", true, try_end},      {"destroy", true, try_destroy}};
 
 /* A call while a, b are put into a graph on a blocking stream: an error, after which graph and capture are as before it. */
