@@ -1,6 +1,7 @@
 #include "settings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,10 +72,10 @@ static int check_directory(const char *path, const char *who)
 {
     struct stat status;
     const struct kt_scan scan = kt_scan_of(who, path);
-    const char *problem = stat(path, &status) != 0         ? strerror(errno)
-                          : !S_ISDIR(status.st_mode)       ? strerror(ENOTDIR)
-                          : access(path, W_OK | X_OK) != 0 ? strerror(errno)
-                                                           : NULL;
+    const char *problem = stat(path, &status) != 0                                  ? strerror(errno)
+                          : !S_ISDIR(status.st_mode)                                ? strerror(ENOTDIR)
+                          : faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0 ? strerror(errno)
+                                                                                    : NULL;
     if (problem == NULL)
         return KTRACE_OK;
     kt_scan_fail(&scan, path, "exports cannot go there (%s): make it, or name another directory", problem);

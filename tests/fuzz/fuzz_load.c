@@ -17,6 +17,10 @@ static void load(const uint8_t *data, size_t bytes)
         free(text);
     if (ktrace_trace_summary_json(&text, trace) == 0)
         free(text);
+    if (ktrace_trace_launches_text(&text, trace) == 0)
+        free(text);
+    if (ktrace_trace_launches_json(&text, trace) == 0)
+        free(text);
     void *exported;
     size_t exported_bytes;
     if (ktrace_trace_export_memory(&exported, &exported_bytes, trace, "perfetto") == 0)
