@@ -123,6 +123,52 @@ std::vector<said> said_by(const test::trace &trace)
     return all;
 }
 
+ktrace_device_info device_of(const test::trace &trace, uint32_t index)
+{
+    ktrace_device_info device{};
+    device.struct_size = sizeof(device);
+    const int status = ktrace_trace_device(&device, trace.handle(), index);
+    CHECK(status == 0, "device %u: %s", index, ktrace_last_error());
+    return device;
+}
+
+/* Every launch and wave is of the CUDA device that its kernel was told, and the devices' numbers add up. */
+void check_devices(const test::trace &trace, const std::vector<said> &all)
+{
+    std::vector<uint64_t> launches(trace.info.devices), waves_of(trace.info.devices), events_of(trace.info.devices);
+    for (size_t i = 0; i < trace.launches.size(); i++) {
+        const uint32_t index = trace.launches[i].device;
+        REQUIRE(index < trace.info.devices, "launch %zu is of device %u of %u", i, index, trace.info.devices);
+        const uint32_t ordinal = device_of(trace, index).ordinal;
+        CHECK((int)ordinal == all[i].device, "launch %zu is of CUDA device %u, its kernel says %d", i, ordinal,
+              all[i].device);
+        launches[index]++;
+        events_of[index] += trace.launches[i].events;
+    }
+    for (const test::wave &wave : trace.waves) {
+        const test::about about(wave);
+        CHECK_EQUAL(wave.info.device, trace.launches[wave.info.launch].device);
+        CHECK(wave.info.place < device_of(trace, wave.info.device).places, "SM %u", wave.info.place);
+        waves_of[wave.info.device]++;
+    }
+    std::set<uint32_t> ordinals;
+    for (uint32_t i = 0; i < trace.info.devices; i++) {
+        const ktrace_device_info device = device_of(trace, i);
+        CHECK(ordinals.insert(device.ordinal).second, "CUDA device %u is there twice", device.ordinal);
+        CHECK_EQUAL(device.launches, launches[i]);
+        CHECK_EQUAL(device.waves, waves_of[i]);
+        CHECK_EQUAL(device.events, events_of[i]);
+        CHECK_EQUAL(device.waves_dropped, 0);
+        CHECK_EQUAL(device.waves_filtered, 0);
+        CHECK(trace.info.devices == 1 || (device.clock_uncertainty_ns > 0 && device.clock_uncertainty_ns < 1e6),
+              "the times of device %u are right to within %g ns", i, device.clock_uncertainty_ns);
+        if (test::verbose())
+            std::printf("  device %u: CUDA device %u, '%s', %llu launches, host ahead by %lld ns, within %.0f ns\n", i,
+                        device.ordinal, device.name, (unsigned long long)device.launches,
+                        (long long)device.clock_offset_ns, device.clock_uncertainty_ns);
+    }
+}
+
 /* Launches first, first + 1, ... alternately on `devices` devices, in this order. */
 void check_alternating(const test::trace &trace, int count, int devices, int first = 0)
 {
@@ -133,6 +179,7 @@ void check_alternating(const test::trace &trace, int count, int devices, int fir
         CHECK(all[i].number == first + i, "launch %d has number %d, expected %d", i, all[i].number, first + i);
         CHECK_EQUAL(all[i].device, all[i].number % devices);
     }
+    check_devices(trace, all);
     test::check_phases(trace, {{"here", "number", KTRACE_KIND_PUSH, (unsigned)count * waves},
                                {"here", "device", KTRACE_KIND_MARK, (unsigned)count * waves}});
 }
@@ -207,6 +254,39 @@ TEST_CASE(all_devices)
     check_alternating(loaded, 4, devices, 8);
 }
 
+/* Without pauses: each launch begins behind the end of the one before, as far as the devices' clocks are known. */
+TEST_CASE(order_within_the_uncertainty)
+{
+    const int devices = device_count(), count = test::quick() ? 10 : 100;
+    const test::trace trace = test::record(on_devices("all"), [&] {
+        for (int i = 0; i < count; i++) {
+            launch(i, i % devices);
+            synchronize(i % devices);
+        }
+    });
+    REQUIRE(trace.valid());
+    test::check_clean(trace);
+    REQUIRE(trace.launches.size() == (size_t)count, "%zu launches", trace.launches.size());
+    const std::vector<said> all = said_by(trace);
+    check_devices(trace, all);
+    std::vector<uint32_t> index(count, KTRACE_NO_INDEX);
+    for (uint32_t i = 0; i < trace.launches.size(); i++)
+        if (all[i].number >= 0 && all[i].number < count)
+            index[all[i].number] = i;
+    double uncertainty_ns = 0;
+    for (uint32_t i = 0; devices > 1 && i < trace.info.devices; i++)
+        uncertainty_ns += device_of(trace, i).clock_uncertainty_ns;
+    int swapped = 0;
+    for (int i = 1; i < count; i++) {
+        REQUIRE(index[i] != KTRACE_NO_INDEX && index[i - 1] != KTRACE_NO_INDEX, "launch %d is missing", i);
+        const double gap_ns = (double)(trace.launches[index[i]].begin_ps - trace.launches[index[i - 1]].end_ps) / 1000;
+        CHECK(gap_ns > -uncertainty_ns, "launch %d begins %.0f ns before the end of the one before; known to %.0f ns",
+              i, -gap_ns, uncertainty_ns);
+        swapped += index[i] < index[i - 1];
+    }
+    std::printf("  %d launches, %d out of order, clocks known to %.0f ns\n", count, swapped, uncertainty_ns);
+}
+
 /* Only what was chosen records; launches elsewhere are dormant. */
 TEST_CASE(chosen_devices)
 {
@@ -226,6 +306,8 @@ TEST_CASE(chosen_devices)
         for (int i = 0; i < 4; i++)
             CHECK(all[i].number == i && all[i].device == chosen, "launch %d: number %d on device %d", i, all[i].number,
                   all[i].device);
+        CHECK_EQUAL(trace.info.devices, 1);
+        check_devices(trace, all);
     }
     if (devices == 2) {
         const test::trace trace = test::record(on_devices("0-1"), [] { alternate(4, 2); });
@@ -280,6 +362,7 @@ TEST_CASE(devices_overlap)
     REQUIRE(
         test::check_launches(trace, std::vector<test::wanted_launch>(2 * rounds, whole_launch("meeting", 1, 64, 3))));
     const std::vector<said> all = said_by(trace);
+    check_devices(trace, all);
     for (int i = 0; i < rounds; i++) {
         CHECK(all[2 * i].number / 2 == i && all[2 * i + 1].number / 2 == i, "round %d has launches %d and %d", i,
               all[2 * i].number, all[2 * i + 1].number);
