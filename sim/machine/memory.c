@@ -46,6 +46,12 @@ void memory_unmap(struct memory_block *block)
     *block = (struct memory_block){0};
 }
 
+void memory_retire(const struct memory_block *block)
+{
+    mmap(block->mapping, block->mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+         0);
+}
+
 /* ---- The table ------------------------------------------------------------------------------------------------------ */
 
 /* Index of the first range whose base is above the address. */
@@ -164,9 +170,7 @@ int sim_memory_free(struct sim_machine *machine, void *address)
     struct freed *freed = &memory->freed[memory->next_freed++ % MEMORY_FREED];
     memory_unmap(&freed->block);
     *freed = (struct freed){.block = memory->blocks[index], .bytes = range->bytes};
-    /* New pages that cannot be touched in place of the old: the memory is given back, the address is not. */
-    mmap(freed->block.mapping, freed->block.mapping_bytes, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    memory_retire(&freed->block);
     memory->blocks[index] = memory->blocks[--memory->block_count];
     memory->allocated_bytes -= range->bytes;
     memory_remove_range(memory, range->base);

@@ -47,6 +47,8 @@ int memory_map(struct memory_block *out, uint64_t bytes);
 /* At a page's address, if the host has room there, or anywhere. */
 int memory_map_near(struct memory_block *out, uint64_t bytes, uint64_t address);
 void memory_unmap(struct memory_block *block);
+/* The host has its memory back, but the address is used for nothing else: an access faults. */
+void memory_retire(const struct memory_block *block);
 
 int memory_add_range(struct memory *memory, struct range range);
 void memory_remove_range(struct memory *memory, uint64_t base);
