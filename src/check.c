@@ -101,10 +101,12 @@ static int check_devices(const struct kt_snapshot *snapshot)
     uint64_t regions = 0, dropped = 0, filtered = 0;
     if (snapshot->device_count == 0)
         return kt_fail(KTRACE_ERROR_FORMAT, "there is no device");
+    if (snapshot->device_count > KT_DEVICES_MAX)
+        return kt_fail(KTRACE_ERROR_FORMAT, "%u devices are more than any host has", snapshot->device_count);
     for (uint32_t i = 0; i < snapshot->device_count; i++) {
         const struct kt_device *device = &snapshot->devices[i];
-        if (!device->name)
-            return kt_fail(KTRACE_ERROR_FORMAT, "device %u has no name", i);
+        if (!device->name || device->anchor_count > UINT32_MAX)
+            return kt_fail(KTRACE_ERROR_FORMAT, "device %u has no name, or more anchors than can be counted", i);
         for (uint32_t k = 0; k < i; k++)
             if (snapshot->devices[k].ordinal == device->ordinal)
                 return kt_fail(KTRACE_ERROR_FORMAT, "there are two devices with the number %u", device->ordinal);

@@ -5,6 +5,9 @@
 
 #include "snapshot.h"
 
+/* More than any host has. */
+#define KT_DEVICES_MAX 1024u
+
 /* 0, KTRACE_ERROR_FORMAT or KTRACE_ERROR_VERSION with a sentence that names what is wrong. Linear in the snapshot. */
 int kt_check_snapshot(const struct kt_snapshot *snapshot);
 

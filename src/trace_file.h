@@ -1,7 +1,7 @@
 /* trace_file.h - .ktrace files: a snapshot on disk.
  *
  * docs/format.md is the normative description; the numbers are here. trace_file_write.c makes files,
- * trace_file_read.c reads them from bytes that nobody vouches for. A file is
+ * trace_file_index.c and trace_file_read.c read them from bytes that nobody vouches for. A file is
  *
  *   header   40 bytes: magic, version, minimum reader, features, length
  *   section  24 bytes: type, flags, length, checksums; then the payload, zero-padded to 8 bytes; ...
@@ -17,9 +17,9 @@
 
 #define KT_FILE_MAGIC "\x89KTR\r\n\x1a\n"
 #define KT_FILE_MAGIC_BYTES 8u
-#define KT_FILE_VERSION 1u              /* what this library writes */
-#define KT_FILE_MINIMUM_READER 1u       /* the oldest version whose readers understand what this library writes */
-#define KT_FILE_FEATURES KT_FILE_AMDGCN /* bits this library understands */
+#define KT_FILE_VERSION 1u        /* what this library writes */
+#define KT_FILE_MINIMUM_READER 1u /* the oldest version whose readers understand what this library writes */
+#define KT_FILE_FEATURES (KT_FILE_AMDGCN | KT_FILE_SEVERAL) /* bits this library understands */
 #define KT_FILE_HEADER_BYTES 40u
 #define KT_FILE_SECTION_HEADER_BYTES 24u
 #define KT_FILE_ALIGNMENT 8u
@@ -32,10 +32,13 @@ enum kt_file_section_type {
     KT_FILE_MODULES = KT_FILE_SECTION_TYPE('M', 'O', 'D', 'S'),
     KT_FILE_WAVES = KT_FILE_SECTION_TYPE('W', 'A', 'V', 'E'),
     KT_FILE_RINGS = KT_FILE_SECTION_TYPE('R', 'I', 'N', 'G'),
-    KT_FILE_SLOTS = KT_FILE_SECTION_TYPE('S', 'L', 'O', 'T')
+    KT_FILE_SLOTS = KT_FILE_SECTION_TYPE('S', 'L', 'O', 'T'),
+    KT_FILE_ORDINAL = KT_FILE_SECTION_TYPE('O', 'R', 'D', 'N'), /* of one device whose ordinal is not 0; optional */
+    KT_FILE_DEVICES = KT_FILE_SECTION_TYPE('D', 'E', 'V', 'S')  /* of several devices */
 };
 enum kt_file_features {
-    KT_FILE_AMDGCN = 1 /* rings with overhangs, and sites that are counted: exactly where the architecture is amdgcn */
+    KT_FILE_AMDGCN = 1, /* rings with overhangs, and sites that are counted: exactly where the architecture is amdgcn */
+    KT_FILE_SEVERAL = 2 /* devices: what INFO and ANCH say of one is in DEVS, exactly where there are several */
 };
 enum kt_file_section_flags {
     KT_FILE_REQUIRED = 1 /* a reader that does not know the type must refuse the file */
@@ -46,6 +49,7 @@ enum kt_file_section_flags {
 #define KT_FILE_MODULE_BYTES 8u
 #define KT_FILE_SITE_BYTES 24u
 #define KT_FILE_RING_BYTES 12u
+#define KT_FILE_DEVICE_BYTES 52u
 
 struct kt_file_section {
     uint32_t type, flags;
@@ -73,5 +77,11 @@ int kt_file_read(void **data, size_t *bytes, const char *path);
 /* Check all headers and checksums and list the sections, in the order of the file. Free with kt_file_index_free. */
 int kt_file_index_read(struct kt_file_index *out, const void *data, size_t bytes);
 void kt_file_index_free(struct kt_file_index *index);
+
+/* "MODS", or what can be shown of it. */
+void kt_file_type_name(char out[5], uint32_t type);
+/* The last error's sentence again, with the path in front. */
+int kt_file_fail(int status, const char *path);
+#define KT_FILE_DAMAGED "the file is damaged: copy it again, or record it again"
 
 #endif

@@ -1,3 +1,4 @@
+/* From a file's sections to a snapshot, and to a trace. */
 #include "trace_file.h"
 
 #include "array.h"
@@ -5,13 +6,6 @@
 #include "error.h"
 #include "reader.h"
 #include "trace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <libdeflate.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "wave headers and slots are read as they lie in the file: a big-endian host has to swap them here"
@@ -23,157 +17,9 @@ _Static_assert(offsetof(struct ktrace_wave_header, start_clock_ticks) == 64, "pa
 _Static_assert(offsetof(struct ktrace_wave_header, place) == 96, "part of the file format");
 _Static_assert(offsetof(struct ktrace_wave_header, final_count_bytes) == 128, "part of the file format");
 
-#define DAMAGED "the file is damaged: copy it again, or record it again"
+#define DAMAGED KT_FILE_DAMAGED
 
 typedef unsigned long long ull; /* for %llu */
-
-/* ---- Headers ----------------------------------------------------------------------------------------------------- */
-
-/* What a file that is not a .ktrace file probably is. */
-static int fail_magic(const uint8_t *data, size_t bytes)
-{
-    if (bytes >= 2 && data[0] == 0x1F && data[1] == 0x8B)
-        return kt_fail(KTRACE_ERROR_FORMAT,
-                       "this is a gzip file, not a .ktrace file: open a .pftrace.gz at https://ui.perfetto.dev, "
-                       "and give ktrace the .ktrace file it was exported from");
-    if (bytes >= 4 && memcmp(data + 1, "KTR", 3) == 0)
-        return kt_fail(KTRACE_ERROR_FORMAT, "the first 8 bytes of this .ktrace file were changed, as a transfer "
-                                            "in text mode does: copy it again in binary mode");
-    return kt_fail(KTRACE_ERROR_FORMAT, "this is not a .ktrace file: it does not begin with \\x89KTR");
-}
-
-/* `data` needs to hold no more than the header. */
-static int read_file_header(struct kt_file_index *out, uint32_t *header_bytes, const void *data, size_t bytes)
-{
-    if (bytes == 0)
-        return kt_fail(KTRACE_ERROR_FORMAT, "the file is empty");
-    size_t compared = bytes < KT_FILE_MAGIC_BYTES ? bytes : KT_FILE_MAGIC_BYTES;
-    if (memcmp(data, KT_FILE_MAGIC, compared) != 0)
-        return fail_magic(data, bytes);
-    if (bytes < KT_FILE_HEADER_BYTES)
-        return kt_fail(KTRACE_ERROR_FORMAT, "the file ends after %zu bytes, inside its header of %u: " DAMAGED, bytes,
-                       KT_FILE_HEADER_BYTES);
-    struct kt_reader reader = kt_reader_over(data, bytes);
-    kt_read_bytes(&reader, KT_FILE_MAGIC_BYTES);
-    struct kt_file_index index = {0};
-    index.version = kt_read_u16(&reader);
-    index.minimum_reader = kt_read_u16(&reader);
-    index.section_count = kt_read_u32(&reader);
-    index.features = kt_read_u64(&reader);
-    index.file_bytes = kt_read_u64(&reader);
-    *header_bytes = kt_read_u32(&reader);
-    uint32_t expected = libdeflate_crc32(0, data, reader.at);
-    if (kt_read_u32(&reader) != expected)
-        return kt_fail(KTRACE_ERROR_FORMAT, "the checksum of the file header (offset 0) does not match: " DAMAGED);
-    if (index.minimum_reader > KT_FILE_VERSION)
-        return kt_fail(KTRACE_ERROR_VERSION,
-                       "the file has version %u of the format and needs a reader of version %u, this is ktrace %s with "
-                       "version %u: use a newer ktrace",
-                       index.version, index.minimum_reader, KTRACE_VERSION_STRING, KT_FILE_VERSION);
-    if (index.features & ~KT_FILE_FEATURES)
-        return kt_fail(KTRACE_ERROR_VERSION,
-                       "the file needs features 0x%llx of the format that ktrace %s does not know: use a newer ktrace",
-                       (ull)(index.features & ~KT_FILE_FEATURES), KTRACE_VERSION_STRING);
-    if (*header_bytes < KT_FILE_HEADER_BYTES || *header_bytes % KT_FILE_ALIGNMENT || *header_bytes > index.file_bytes)
-        return kt_fail(KTRACE_ERROR_FORMAT, "the file header says it has %u bytes in a file of %llu: " DAMAGED,
-                       *header_bytes, (ull)index.file_bytes);
-    *out = index;
-    return 0;
-}
-
-/* "MODS", or what can be shown of it. */
-static void type_name(char out[5], uint32_t type)
-{
-    for (int i = 0; i < 4; i++) {
-        char letter = (char)(type >> 8 * i);
-        out[i] = letter > ' ' && letter <= '~' ? letter : '?';
-    }
-    out[4] = 0;
-}
-
-static bool known_type(uint32_t type)
-{
-    return type == KT_FILE_INFO || type == KT_FILE_ANCHORS || type == KT_FILE_MODULES || type == KT_FILE_WAVES ||
-           type == KT_FILE_RINGS || type == KT_FILE_SLOTS;
-}
-
-static int read_section(struct kt_file_section *out, struct kt_reader *reader, uint32_t number)
-{
-    size_t start = reader->at;
-    struct kt_file_section section;
-    section.type = kt_read_u32(reader);
-    section.flags = kt_read_u32(reader);
-    section.payload_bytes = kt_read_u64(reader);
-    uint32_t payload_checksum = kt_read_u32(reader);
-    uint32_t header_checksum = kt_read_u32(reader);
-    if (reader->failed)
-        return kt_fail(KTRACE_ERROR_FORMAT, "section %u (offset %zu) begins past the end of the file: " DAMAGED, number,
-                       start);
-    if (libdeflate_crc32(0, reader->data + start, KT_FILE_SECTION_HEADER_BYTES - 4) != header_checksum)
-        return kt_fail(KTRACE_ERROR_FORMAT,
-                       "the checksum of the header of section %u (offset %zu) does not match: " DAMAGED, number, start);
-    char name[5];
-    type_name(name, section.type);
-    section.payload_offset = reader->at;
-    size_t left = kt_reader_left(reader);
-    uint64_t padding = -section.payload_bytes & (KT_FILE_ALIGNMENT - 1);
-    if (section.payload_bytes > left || padding > left - section.payload_bytes)
-        return kt_fail(KTRACE_ERROR_FORMAT, "section %s (offset %zu) says it has %llu bytes, %zu are left: " DAMAGED,
-                       name, start, (ull)section.payload_bytes, left);
-    const uint8_t *payload = kt_read_bytes(reader, (size_t)section.payload_bytes);
-    if (libdeflate_crc32(0, payload, (size_t)section.payload_bytes) != payload_checksum)
-        return kt_fail(KTRACE_ERROR_FORMAT, "the checksum of section %s (offset %zu) does not match: " DAMAGED, name,
-                       start);
-    if (kt_read_little_endian(reader, (unsigned)padding) != 0)
-        return kt_fail(KTRACE_ERROR_FORMAT, "section %s (offset %zu) is not padded with zeros: " DAMAGED, name, start);
-    if (section.flags & KT_FILE_REQUIRED && !known_type(section.type))
-        return kt_fail(KTRACE_ERROR_VERSION,
-                       "section %s (offset %zu) is required, and ktrace %s does not know it: use a newer ktrace", name,
-                       start, KTRACE_VERSION_STRING);
-    *out = section;
-    return 0;
-}
-
-int kt_file_index_read(struct kt_file_index *out, const void *data, size_t bytes)
-{
-    struct kt_file_index index;
-    uint32_t header_bytes;
-    int result = read_file_header(&index, &header_bytes, data, bytes);
-    if (result < 0)
-        return result;
-    if (bytes < index.file_bytes)
-        return kt_fail(KTRACE_ERROR_FORMAT,
-                       "the file is cut off: it has %zu of %llu bytes; copy it again, or record it again", bytes,
-                       (ull)index.file_bytes);
-    if (bytes > index.file_bytes)
-        return kt_fail(KTRACE_ERROR_FORMAT, "the file has %llu bytes after its end (offset %llu): " DAMAGED,
-                       (ull)(bytes - index.file_bytes), (ull)index.file_bytes);
-    if (index.section_count > (bytes - header_bytes) / KT_FILE_SECTION_HEADER_BYTES)
-        return kt_fail(KTRACE_ERROR_FORMAT, "the file header claims %u sections, more than %zu bytes hold: " DAMAGED,
-                       index.section_count, bytes);
-    index.sections = kt_array_new(index.section_count, sizeof *index.sections);
-    if (!index.sections)
-        return KTRACE_ERROR_MEMORY;
-    struct kt_reader reader = kt_reader_over(data, bytes);
-    kt_read_bytes(&reader, header_bytes);
-    for (uint32_t i = 0; i < index.section_count && result == 0; i++)
-        result = read_section(&index.sections[i], &reader, i);
-    if (result == 0 && kt_reader_left(&reader) != 0)
-        result = kt_fail(KTRACE_ERROR_FORMAT,
-                         "the last section ends at offset %zu, %zu bytes before the file does: " DAMAGED, reader.at,
-                         kt_reader_left(&reader));
-    if (result == 0)
-        *out = index;
-    else
-        kt_file_index_free(&index);
-    return result;
-}
-
-void kt_file_index_free(struct kt_file_index *index)
-{
-    free(index->sections);
-    index->sections = NULL;
-}
 
 /* ---- Sections ---------------------------------------------------------------------------------------------------- */
 
@@ -184,11 +30,12 @@ struct payload {
     struct kt_reader reader;
 };
 
+/* 1: there is none. */
 static int open_payload(struct payload *out, const struct kt_file_index *index, uint32_t type, const uint8_t *data)
 {
     const struct kt_file_section *found = NULL;
     char name[5];
-    type_name(name, type);
+    kt_file_type_name(name, type);
     for (uint32_t i = 0; i < index->section_count; i++) {
         if (index->sections[i].type != type)
             continue;
@@ -198,11 +45,18 @@ static int open_payload(struct payload *out, const struct kt_file_index *index, 
         found = &index->sections[i];
     }
     if (!found)
-        return kt_fail(KTRACE_ERROR_FORMAT, "there is no section %s: " DAMAGED, name);
+        return 1;
     memcpy(out->name, name, sizeof name);
     out->file_offset = (size_t)found->payload_offset;
     out->reader = kt_reader_over(data + found->payload_offset, (size_t)found->payload_bytes);
     return 0;
+}
+
+static int fail_missing(uint32_t type)
+{
+    char name[5];
+    kt_file_type_name(name, type);
+    return kt_fail(KTRACE_ERROR_FORMAT, "there is no section %s: " DAMAGED, name);
 }
 
 static int fail_payload(const struct payload *payload, const char *what)
@@ -285,6 +139,15 @@ static int load_info(struct kt_snapshot *snapshot, struct payload *payload)
     return result < 0 ? result : end_payload(payload);
 }
 
+static void read_anchors(struct kt_host_anchor *anchors, uint64_t count, struct kt_reader *reader)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        anchors[i].host_before_ns = kt_read_u64(reader);
+        anchors[i].host_after_ns = kt_read_u64(reader);
+        anchors[i].device_ns = kt_read_u64(reader);
+    }
+}
+
 static int load_anchors(struct kt_snapshot *snapshot, struct payload *payload)
 {
     uint64_t count = 0;
@@ -296,11 +159,7 @@ static int load_anchors(struct kt_snapshot *snapshot, struct payload *payload)
     if (!device->anchors)
         return KTRACE_ERROR_MEMORY;
     device->anchor_count = count;
-    for (uint64_t i = 0; i < count; i++) {
-        device->anchors[i].host_before_ns = kt_read_u64(&payload->reader);
-        device->anchors[i].host_after_ns = kt_read_u64(&payload->reader);
-        device->anchors[i].device_ns = kt_read_u64(&payload->reader);
-    }
+    read_anchors(device->anchors, count, &payload->reader);
     return end_payload(payload);
 }
 
@@ -407,15 +266,100 @@ static int load_rings(struct kt_snapshot *snapshot, struct payload *payload)
     return 0;
 }
 
+/* ---- Sections of some files -------------------------------------------------------------------------------------- */
+
+static int load_ordinal(struct kt_snapshot *snapshot, struct payload *payload)
+{
+    snapshot->devices[0].ordinal = kt_read_u32(&payload->reader);
+    return end_payload(payload);
+}
+
+static int load_device(struct kt_device *device, struct payload *payload)
+{
+    struct kt_reader *reader = &payload->reader;
+    device->ordinal = kt_read_u32(reader);
+    device->places = kt_read_u32(reader);
+    device->clock_khz = kt_read_u32(reader);
+    device->wall_tick_ns = kt_read_u32(reader);
+    device->capability = kt_read_u32(reader);
+    uint32_t anchors = kt_read_u32(reader);
+    device->regions = kt_read_u64(reader);
+    device->waves_dropped = kt_read_u64(reader);
+    device->waves_filtered = kt_read_u64(reader);
+    if (reader->failed || anchors > kt_reader_left(reader) / KT_FILE_ANCHOR_BYTES)
+        return fail_payload(payload, "ends inside a device");
+    device->anchors = kt_array_new_zeroed(anchors, sizeof *device->anchors);
+    if (!device->anchors)
+        return KTRACE_ERROR_MEMORY;
+    device->anchor_count = anchors;
+    read_anchors(device->anchors, anchors, reader);
+    return read_string(&device->name, payload);
+}
+
+/* What INFO and ANCH say of one device is left empty in a file of several. */
+static bool says_nothing(const struct kt_device *device)
+{
+    return !device->places && !device->clock_khz && !device->wall_tick_ns && !device->capability &&
+           !device->anchor_count && !*device->name;
+}
+
+static int load_devices(struct kt_snapshot *snapshot, struct payload *payload)
+{
+    struct kt_reader *reader = &payload->reader;
+    if (!says_nothing(&snapshot->devices[0]))
+        return fail_payload(payload, "INFO or ANCH tell of one device, in a file of several");
+    uint32_t count = kt_read_count(reader, KT_FILE_DEVICE_BYTES);
+    if (count < 2 || count > KT_DEVICES_MAX)
+        return fail_payload(payload, "does not have several devices, or more than any host");
+    for (uint32_t i = 0; i < count; i++) {
+        struct kt_device *device = i ? kt_snapshot_add_device(snapshot, "") : &snapshot->devices[0];
+        if (!device)
+            return KTRACE_ERROR_MEMORY;
+        free(device->anchors);
+        device->anchors = NULL;
+        device->anchor_count = 0;
+        int result = load_device(device, payload);
+        if (result < 0)
+            return result;
+    }
+    for (uint64_t i = 0; i < snapshot->module_count; i++)
+        snapshot->modules[i].device = kt_read_u32(reader);
+    return end_payload(payload);
+}
+
+/* ---- Snapshots --------------------------------------------------------------------------------------------------- */
+
+/* What the header promises is in the sections, and nothing else. */
+static int check_features(const struct kt_snapshot *snapshot, uint64_t features)
+{
+    uint64_t wanted = 0;
+    if (snapshot->arch == KTRACE_ARCH_AMDGCN)
+        wanted |= KT_FILE_AMDGCN;
+    if (snapshot->device_count > 1)
+        wanted |= KT_FILE_SEVERAL;
+    if (features != wanted)
+        return kt_fail(
+            KTRACE_ERROR_FORMAT,
+            "the file's features 0x%llx do not fit its architecture %u and its number of devices, %u: " DAMAGED,
+            (ull)features, snapshot->arch, snapshot->device_count);
+    return 0;
+}
+
 int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
 {
     static const struct {
         uint32_t type;
         int (*load)(struct kt_snapshot *snapshot, struct payload *payload);
+        bool in_some; /* not in every file */
     } loaders[] = {
-        {KT_FILE_INFO, load_info},       {KT_FILE_ANCHORS, load_anchors},
-        {KT_FILE_MODULES, load_modules}, {KT_FILE_WAVES, load_waves},
-        {KT_FILE_SLOTS, load_slots},     {KT_FILE_RINGS, load_rings}, /* last: it is checked against waves and slots */
+        {KT_FILE_INFO, load_info, false},
+        {KT_FILE_ANCHORS, load_anchors, false},
+        {KT_FILE_MODULES, load_modules, false},
+        {KT_FILE_WAVES, load_waves, false},
+        {KT_FILE_SLOTS, load_slots, false},
+        {KT_FILE_RINGS, load_rings, false}, /* is checked against waves and slots */
+        {KT_FILE_ORDINAL, load_ordinal, true},
+        {KT_FILE_DEVICES, load_devices, true}, /* is checked against INFO, ANCH and modules */
     };
     if (!data && bytes)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "a trace cannot be loaded from NULL");
@@ -431,10 +375,11 @@ int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
         result = open_payload(&payload, &index, loaders[i].type, data);
         if (result == 0)
             result = loaders[i].load(snapshot, &payload);
+        else if (result > 0)
+            result = loaders[i].in_some ? 0 : fail_missing(loaders[i].type);
     }
-    if (result == 0 && (snapshot->arch == KTRACE_ARCH_AMDGCN) != ((index.features & KT_FILE_AMDGCN) != 0))
-        result = kt_fail(KTRACE_ERROR_FORMAT, "the file's features 0x%llx do not fit its architecture %u: " DAMAGED,
-                         (ull)index.features, snapshot->arch);
+    if (result == 0)
+        result = check_features(snapshot, index.features);
     kt_file_index_free(&index);
     if (result == 0)
         result = kt_check_snapshot(snapshot);
@@ -444,96 +389,6 @@ int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
     }
     *out = snapshot;
     return 0;
-}
-
-/* ---- Files ------------------------------------------------------------------------------------------------------- */
-
-/* The last error's sentence again, with the path in front. */
-static int fail_in_file(int status, const char *path)
-{
-    char sentence[1024];
-    snprintf(sentence, sizeof sentence, "%s", ktrace_last_error());
-    return kt_fail(status, "%s: %s", path, sentence);
-}
-
-/* Up to `wanted` bytes, fewer at the end of the file; -1 with errno. */
-static ssize_t read_fully(int descriptor, uint8_t *data, size_t wanted)
-{
-    size_t done = 0;
-    while (done < wanted) {
-        size_t left = wanted - done;
-        ssize_t got = read(descriptor, data + done, left < (1u << 30) ? left : 1u << 30);
-        if (got == 0)
-            break;
-        if (got > 0)
-            done += (size_t)got;
-        else if (errno != EINTR)
-            return -1;
-    }
-    return (ssize_t)done;
-}
-
-/* The header says how long the file is; memory grows with what is really there. One byte more is asked for, to see
- * whether the file goes on. */
-static int read_descriptor(void **out, size_t *bytes, int descriptor, const char *path)
-{
-    size_t capacity = 1u << 16, used = 0;
-    uint64_t limit = KT_FILE_HEADER_BYTES;
-    uint8_t *data = kt_array_new(capacity, 1);
-    if (!data)
-        return KTRACE_ERROR_MEMORY;
-    for (;;) {
-        size_t room = capacity - used;
-        size_t wanted = limit - used < room ? (size_t)(limit - used) : room;
-        ssize_t got = read_fully(descriptor, data + used, wanted);
-        if (got < 0) {
-            int error = errno;
-            free(data);
-            return kt_fail(KTRACE_ERROR_IO, "%s: cannot read: %s", path, strerror(error));
-        }
-        bool first = used == 0;
-        used += (size_t)got;
-        if (first) {
-            struct kt_file_index index;
-            uint32_t header_bytes;
-            int result = read_file_header(&index, &header_bytes, data, used);
-            if (result < 0) {
-                free(data);
-                return fail_in_file(result, path);
-            }
-            limit = index.file_bytes < SIZE_MAX / 2 ? index.file_bytes + 1 : SIZE_MAX / 2;
-            continue;
-        }
-        if ((size_t)got < wanted || used == limit)
-            break;
-        int result = kt_array_reserve(&data, &capacity, used + 1, 1);
-        if (result < 0) {
-            free(data);
-            return result;
-        }
-    }
-    *out = data;
-    *bytes = used;
-    return 0;
-}
-
-int kt_file_read(void **data, size_t *bytes, const char *path)
-{
-    if (!path || !*path)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "a trace cannot be loaded without a path");
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
-    if (descriptor < 0 || fstat(descriptor, &status) < 0) {
-        int error = errno;
-        if (descriptor >= 0)
-            close(descriptor);
-        return kt_fail(KTRACE_ERROR_IO, "%s: cannot open: %s", path, strerror(error));
-    }
-    int result = S_ISDIR(status.st_mode)
-                     ? kt_fail(KTRACE_ERROR_IO, "%s: this is a directory: name a .ktrace file", path)
-                     : read_descriptor(data, bytes, descriptor, path);
-    close(descriptor);
-    return result;
 }
 
 int ktrace_trace_load_memory(struct ktrace_trace **out, const void *data, size_t bytes)
@@ -554,5 +409,5 @@ int ktrace_trace_load(struct ktrace_trace **out, const char *path)
         return result;
     result = ktrace_trace_load_memory(out, data, bytes);
     free(data);
-    return result < 0 ? fail_in_file(result, path) : 0;
+    return result < 0 ? kt_file_fail(result, path) : 0;
 }

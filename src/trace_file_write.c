@@ -22,12 +22,12 @@ struct span {
 };
 
 struct section {
-    uint32_t type;
+    uint32_t type, flags;
     const struct span *spans;
     size_t span_count;
 };
 
-enum { SECTION_COUNT = 6 };
+enum { SECTIONS_MAX = 7 };
 
 static uint64_t section_payload_bytes(const struct section *section)
 {
@@ -52,9 +52,17 @@ static uint32_t wire_version_of(const struct kt_snapshot *snapshot)
     return version;
 }
 
+static int has_several(const struct kt_snapshot *snapshot)
+{
+    return snapshot->device_count > 1;
+}
+
+/* What is of one device is empty in a file of several: encode_devices. */
 static void encode_info(struct kt_string *buffer, const struct kt_snapshot *snapshot)
 {
-    const struct kt_device *device = &snapshot->devices[0];
+    static char no_name[] = "";
+    static const struct kt_device none = {.name = no_name};
+    const struct kt_device *device = has_several(snapshot) ? &none : &snapshot->devices[0];
     kt_write_u32(buffer, wire_version_of(snapshot));
     kt_write_u32(buffer, snapshot->arch);
     kt_write_u32(buffer, snapshot->flags);
@@ -81,6 +89,27 @@ static void encode_anchors(struct kt_string *buffer, const struct kt_device *dev
         kt_write_u64(buffer, device->anchors[i].host_after_ns);
         kt_write_u64(buffer, device->anchors[i].device_ns);
     }
+}
+
+static void encode_devices(struct kt_string *buffer, const struct kt_snapshot *snapshot)
+{
+    kt_write_u32(buffer, snapshot->device_count);
+    for (uint32_t i = 0; i < snapshot->device_count; i++) {
+        const struct kt_device *device = &snapshot->devices[i];
+        kt_write_u32(buffer, device->ordinal);
+        kt_write_u32(buffer, device->places);
+        kt_write_u32(buffer, device->clock_khz);
+        kt_write_u32(buffer, device->wall_tick_ns);
+        kt_write_u32(buffer, device->capability);
+        kt_write_u32(buffer, (uint32_t)device->anchor_count);
+        kt_write_u64(buffer, device->regions);
+        kt_write_u64(buffer, device->waves_dropped);
+        kt_write_u64(buffer, device->waves_filtered);
+        encode_anchors(buffer, device);
+        kt_write_string(buffer, device->name);
+    }
+    for (uint64_t i = 0; i < snapshot->module_count; i++)
+        kt_write_u32(buffer, snapshot->modules[i].device);
 }
 
 static void encode_modules(struct kt_string *buffer, const struct kt_snapshot *snapshot)
@@ -156,10 +185,10 @@ static int put_with_checksum(struct kt_sink *sink, struct kt_string *header)
     return result;
 }
 
-static int put_header(struct kt_sink *sink, const struct section *sections, uint64_t features)
+static int put_header(struct kt_sink *sink, const struct section *sections, uint32_t count, uint64_t features)
 {
     uint64_t file_bytes = KT_FILE_HEADER_BYTES;
-    for (int i = 0; i < SECTION_COUNT; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         uint64_t bytes = section_payload_bytes(&sections[i]);
         file_bytes += KT_FILE_SECTION_HEADER_BYTES + bytes + padding_after(bytes);
     }
@@ -167,7 +196,7 @@ static int put_header(struct kt_sink *sink, const struct section *sections, uint
     kt_string_append_bytes(&header, KT_FILE_MAGIC, KT_FILE_MAGIC_BYTES);
     kt_write_u16(&header, KT_FILE_VERSION);
     kt_write_u16(&header, KT_FILE_MINIMUM_READER);
-    kt_write_u32(&header, SECTION_COUNT);
+    kt_write_u32(&header, count);
     kt_write_u64(&header, features);
     kt_write_u64(&header, file_bytes);
     kt_write_u32(&header, KT_FILE_HEADER_BYTES);
@@ -183,7 +212,7 @@ static int put_section(struct kt_sink *sink, const struct section *section)
 
     struct kt_string header = KT_STRING_INIT;
     kt_write_u32(&header, section->type);
-    kt_write_u32(&header, KT_FILE_REQUIRED);
+    kt_write_u32(&header, section->flags);
     kt_write_u64(&header, bytes);
     kt_write_u32(&header, checksum);
     int result = put_with_checksum(sink, &header);
@@ -196,6 +225,68 @@ static int put_section(struct kt_sink *sink, const struct section *section)
 
 /* ---- Snapshots --------------------------------------------------------------------------------------------------- */
 
+/* What sections are made of, where it is not the snapshot's own memory. */
+struct texts {
+    struct kt_string info, anchors, modules, rings, devices;
+    struct span *slots;
+    size_t slot_spans;
+};
+
+static int encode(struct texts *texts, const struct kt_snapshot *snapshot)
+{
+    encode_info(&texts->info, snapshot);
+    if (!has_several(snapshot))
+        encode_anchors(&texts->anchors, &snapshot->devices[0]);
+    encode_modules(&texts->modules, snapshot);
+    encode_rings(&texts->rings, snapshot);
+    if (has_several(snapshot))
+        encode_devices(&texts->devices, snapshot);
+    else if (snapshot->devices[0].ordinal)
+        kt_write_u32(&texts->devices, snapshot->devices[0].ordinal);
+    const struct kt_string *all[] = {&texts->info, &texts->anchors, &texts->modules, &texts->rings, &texts->devices};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]->failed)
+            return kt_fail_memory(all[i]->length);
+    return collect_slots(&texts->slots, &texts->slot_spans, snapshot);
+}
+
+static void free_texts(struct texts *texts)
+{
+    kt_string_destroy(&texts->info);
+    kt_string_destroy(&texts->anchors);
+    kt_string_destroy(&texts->modules);
+    kt_string_destroy(&texts->rings);
+    kt_string_destroy(&texts->devices);
+    free(texts->slots);
+}
+
+static int put_all(struct kt_sink *sink, const struct kt_snapshot *snapshot, const struct texts *texts)
+{
+    const struct span info = {texts->info.text, texts->info.length};
+    const struct span anchors = {texts->anchors.text, texts->anchors.length};
+    const struct span modules = {texts->modules.text, texts->modules.length};
+    const struct span waves = {snapshot->waves, snapshot->wave_count * sizeof *snapshot->waves};
+    const struct span rings = {texts->rings.text, texts->rings.length};
+    const struct span devices = {texts->devices.text, texts->devices.length};
+    const int several = has_several(snapshot);
+    const struct section sections[SECTIONS_MAX] = {
+        {KT_FILE_INFO, KT_FILE_REQUIRED, &info, 1},
+        {KT_FILE_ANCHORS, KT_FILE_REQUIRED, &anchors, 1},
+        {KT_FILE_MODULES, KT_FILE_REQUIRED, &modules, 1},
+        {KT_FILE_WAVES, KT_FILE_REQUIRED, &waves, 1},
+        {KT_FILE_RINGS, KT_FILE_REQUIRED, &rings, 1},
+        {KT_FILE_SLOTS, KT_FILE_REQUIRED, texts->slots, texts->slot_spans},
+        {several ? KT_FILE_DEVICES : KT_FILE_ORDINAL, several ? KT_FILE_REQUIRED : 0, &devices, 1},
+    };
+    const uint32_t count = SECTIONS_MAX - (devices.bytes == 0);
+    const uint64_t features =
+        (snapshot->arch == KTRACE_ARCH_AMDGCN ? KT_FILE_AMDGCN : 0u) | (several ? KT_FILE_SEVERAL : 0u);
+    int result = put_header(sink, sections, count, features);
+    for (uint32_t i = 0; i < count && result == 0; i++)
+        result = put_section(sink, &sections[i]);
+    return result;
+}
+
 int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path)
 {
     if (!snapshot || !path || !*path)
@@ -203,44 +294,17 @@ int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path)
     if (snapshot->module_count > UINT32_MAX)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: a file holds at most 2^32 - 1 modules", path);
     int result = kt_check_snapshot(snapshot); /* or it could not be loaded */
-    if (result == 0 && snapshot->device_count > 1)
-        result = kt_fail(KTRACE_ERROR_UNSUPPORTED, "%s: traces of several devices are not saved yet", path);
     if (result < 0)
         return result;
 
-    struct kt_string info = KT_STRING_INIT, anchors = KT_STRING_INIT, modules = KT_STRING_INIT, rings = KT_STRING_INIT;
-    encode_info(&info, snapshot);
-    encode_anchors(&anchors, &snapshot->devices[0]);
-    encode_modules(&modules, snapshot);
-    encode_rings(&rings, snapshot);
-    struct span *slots = NULL;
-    size_t slot_spans = 0;
-    result = collect_slots(&slots, &slot_spans, snapshot);
-    if (result == 0 && (info.failed || anchors.failed || modules.failed || rings.failed))
-        result = kt_fail_memory(info.length + anchors.length + modules.length + rings.length);
-
+    struct texts texts = {KT_STRING_INIT, KT_STRING_INIT, KT_STRING_INIT, KT_STRING_INIT, KT_STRING_INIT, NULL, 0};
     struct kt_file_sink file;
+    result = encode(&texts, snapshot);
     if (result == 0)
         result = kt_file_sink_replace(&file, path);
-    if (result == 0) {
-        const struct section sections[SECTION_COUNT] = {
-            {KT_FILE_INFO, &(struct span){info.text, info.length}, 1},
-            {KT_FILE_ANCHORS, &(struct span){anchors.text, anchors.length}, 1},
-            {KT_FILE_MODULES, &(struct span){modules.text, modules.length}, 1},
-            {KT_FILE_WAVES, &(struct span){snapshot->waves, snapshot->wave_count * sizeof *snapshot->waves}, 1},
-            {KT_FILE_RINGS, &(struct span){rings.text, rings.length}, 1},
-            {KT_FILE_SLOTS, slots, slot_spans},
-        };
-        result = put_header(&file.sink, sections, snapshot->arch == KTRACE_ARCH_AMDGCN ? KT_FILE_AMDGCN : 0);
-        for (int i = 0; i < SECTION_COUNT && result == 0; i++)
-            result = put_section(&file.sink, &sections[i]);
-        result = kt_file_sink_close(&file, result);
-    }
-    kt_string_destroy(&info);
-    kt_string_destroy(&anchors);
-    kt_string_destroy(&modules);
-    kt_string_destroy(&rings);
-    free(slots);
+    if (result == 0)
+        result = kt_file_sink_close(&file, put_all(&file.sink, snapshot, &texts));
+    free_texts(&texts);
     return result;
 }
 

@@ -457,3 +457,65 @@ struct kt_snapshot *build_example(uint32_t launches, uint32_t workgroups, uint32
         }
     return build_finish(build);
 }
+
+/* ---- Two devices ------------------------------------------------------------------------------------------------- */
+
+/* Device 1's wall clock is this much ahead of device 0's, and the host's of both. */
+#define AHEAD_NS 123456789024ull
+#define HOST_AHEAD_NS 1700000000000000000ull
+
+static void add_host_anchor(struct kt_device *device, uint64_t true_ns, uint64_t ahead_ns)
+{
+    device->anchors = realloc(device->anchors, (size_t)(device->anchor_count + 1) * sizeof *device->anchors);
+    check(device->anchors != NULL);
+    device->anchors[device->anchor_count++] =
+        (struct kt_host_anchor){.host_before_ns = HOST_AHEAD_NS + true_ns - 3000,
+                                .host_after_ns = HOST_AHEAD_NS + true_ns + 5000 + 1000 * device->anchor_count,
+                                .device_ns = (true_ns + ahead_ns) / 32 * 32};
+}
+
+static void step_wave(struct build *build, uint32_t kernel, const uint32_t sites[4], uint16_t wave, uint64_t launch,
+                      uint64_t clock, uint64_t ahead_ns)
+{
+    struct build_wave options = {
+        .kernel = kernel, .grid_id = launch, .block = {64}, .wave = wave, .place = 2u + wave, .start_clock = clock};
+    uint32_t number = build_wave(build, &options);
+    build_event(build, number, 0, clock + 200, sites[0]);
+    build_event(build, number, 0, clock + 2200, sites[3]);
+    build_event(build, number, 0, clock + 2300, sites[1]);
+    build_payload(build, number, 0, clock + 2600, sites[2], launch);
+    build_event(build, number, 0, clock + 4000, sites[3]);
+    build_end(build, number, clock + 4100);
+    struct ktrace_wave_header *header = build_header(build, number);
+    header->start_wall_ns += ahead_ns;
+    header->end_wall_ns += ahead_ns;
+}
+
+struct kt_snapshot *build_two_devices(void)
+{
+    struct build *build = build_begin(64, 8);
+    for (uint32_t d = 0; d < 2; d++) {
+        if (d)
+            build_device(build, 3);
+        uint32_t module = build_module(build, 0x40);
+        uint32_t kernel = build_site(build, module, KTRACE_KIND_KERNEL, KTRACE_PAYLOAD_NONE, "step");
+        const uint32_t sites[4] = {build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "compute"),
+                                   build_site(build, module, KTRACE_KIND_PUSH, KTRACE_PAYLOAD_NONE, "exchange"),
+                                   build_site(build, module, KTRACE_KIND_MARK, KTRACE_PAYLOAD_UINT32, "flag"),
+                                   build_site(build, module, KTRACE_KIND_POP, KTRACE_PAYLOAD_NONE, "")};
+        for (uint64_t launch = 1; launch <= 2 + d; launch++)
+            for (uint16_t wave = 0; wave < 2; wave++)
+                step_wave(build, kernel, sites, wave, launch, 10000 * launch + 600 * d, d * AHEAD_NS);
+    }
+    struct kt_snapshot *snapshot = build_finish(build);
+    free(snapshot->name);
+    snapshot->name = copy("two devices");
+    for (uint32_t d = 0; d < 2; d++)
+        for (int i = 0; i < 3; i++)
+            add_host_anchor(&snapshot->devices[d], build_wall_ns(20000) - 8000 + 8000 * (uint64_t)i, d * AHEAD_NS);
+    snapshot->devices[1].waves_dropped = snapshot->waves_dropped = 2;
+    snapshot->devices[0].waves_filtered = 40;
+    snapshot->devices[1].waves_filtered = 2;
+    snapshot->waves_filtered = 42;
+    return snapshot;
+}

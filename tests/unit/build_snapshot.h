@@ -87,6 +87,10 @@ struct kt_snapshot *build_finish(struct build *build);
 /* One device that recorded nothing. */
 struct kt_snapshot *build_nothing(void);
 
+/* Devices 0 and 3 with wall clocks of their own, host anchors, launches of one kernel on each at about the same time, and
+ * waves that were dropped and filtered. Deterministic. */
+struct kt_snapshot *build_two_devices(void);
+
 /* A whole capture with something of everything: kernels "gemm" (nested ranges, marks, overlapping token ranges, every
  * payload type, a branch that lane 5 leads) and, in every second launch, "reduce". Four waves a workgroup, eight SMs. The
  * last wave is unfinished inside two ranges. Deterministic. */

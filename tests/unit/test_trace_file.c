@@ -1,218 +1,13 @@
-#include "trace_file.h"
+#include "trace_file_bytes.h"
 
-#include "../fuzz/repair.h"
-#include "build_snapshot.h"
-#include "error.h"
-#include "scratch.h"
 #include "trace.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-/* ---- Helpers ----------------------------------------------------------------------------------------------------- */
-
-static char folder[128];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return make_scratch(folder, sizeof folder);
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder); /* fails where a test, or a temporary file, left something */
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-/* Memory of exactly the right length, so that a sanitizer sees a read past the end. */
-struct bytes {
-    uint8_t *data;
-    size_t count;
-};
-
-static struct bytes copy_of(const void *data, size_t count)
-{
-    struct bytes copy = {malloc(count ? count : 1), count};
-    assert_non_null(copy.data);
-    if (count)
-        memcpy(copy.data, data, count);
-    return copy;
-}
-
-static struct bytes saved(const struct kt_snapshot *snapshot)
-{
-    const char *path = path_of("saved.ktrace");
-    assert_int_equal(kt_snapshot_save(snapshot, path), 0);
-    FILE *stream = fopen(path, "rb");
-    assert_non_null(stream);
-    struct stat status;
-    assert_int_equal(fstat(fileno(stream), &status), 0);
-    struct bytes file = {malloc((size_t)status.st_size), (size_t)status.st_size};
-    assert_int_equal(fread(file.data, 1, file.count, stream), file.count);
-    fclose(stream);
-    unlink(path);
-    return file;
-}
-
-static void write_file(const char *path, const void *data, size_t bytes)
-{
-    FILE *stream = fopen(path, "wb");
-    assert_non_null(stream);
-    assert_int_equal(fwrite(data, 1, bytes, stream), bytes);
-    assert_int_equal(fclose(stream), 0);
-}
-
-static bool same_bytes(const void *a, const void *b, uint64_t bytes)
-{
-    return bytes == 0 || memcmp(a, b, (size_t)bytes) == 0;
-}
-
-static bool same_modules(const struct kt_snapshot *a, const struct kt_snapshot *b)
-{
-    if (a->module_count != b->module_count)
-        return false;
-    for (uint64_t i = 0; i < a->module_count; i++) {
-        const struct kt_module *x = &a->modules[i], *y = &b->modules[i];
-        if (x->number != y->number || x->site_count != y->site_count)
-            return false;
-        for (uint32_t k = 0; k < x->site_count; k++) {
-            const struct kt_site *s = &x->sites[k], *t = &y->sites[k];
-            if (s->id != t->id || s->line != t->line || s->kind != t->kind || s->payload_type != t->payload_type ||
-                s->wide != t->wide || strcmp(s->name, t->name) != 0 || strcmp(s->file, t->file) != 0)
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool same_rings(const struct kt_snapshot *a, const struct kt_snapshot *b)
-{
-    if (a->ring_count != b->ring_count)
-        return false;
-    for (uint64_t i = 0; i < a->ring_count; i++) {
-        const struct kt_ring *x = &a->rings[i], *y = &b->rings[i];
-        if (x->wave != y->wave || x->lane != y->lane || x->whole != y->whole || x->slot_count != y->slot_count ||
-            !same_bytes(a->slots + x->first_slot, b->slots + y->first_slot, (uint64_t)x->slot_count * sizeof *a->slots))
-            return false;
-    }
-    return true;
-}
-
-static bool same_devices(const struct kt_snapshot *a, const struct kt_snapshot *b)
-{
-    if (a->device_count != b->device_count)
-        return false;
-    for (uint32_t i = 0; i < a->device_count; i++) {
-        const struct kt_device *x = &a->devices[i], *y = &b->devices[i];
-        if (strcmp(x->name, y->name) != 0 || x->ordinal != y->ordinal || x->places != y->places ||
-            x->clock_khz != y->clock_khz || x->wall_tick_ns != y->wall_tick_ns || x->capability != y->capability ||
-            x->regions != y->regions || x->waves_dropped != y->waves_dropped ||
-            x->waves_filtered != y->waves_filtered || x->anchor_count != y->anchor_count ||
-            !same_bytes(x->anchors, y->anchors, x->anchor_count * sizeof *x->anchors))
-            return false;
-    }
-    return true;
-}
-
-static bool same_snapshots(const struct kt_snapshot *a, const struct kt_snapshot *b)
-{
-    return strcmp(a->name, b->name) == 0 && strcmp(a->warning, b->warning) == 0 && a->arch == b->arch &&
-           a->flags == b->flags && a->main_ring_slots == b->main_ring_slots &&
-           a->lane_ring_slots == b->lane_ring_slots && a->buffer_bytes == b->buffer_bytes && a->regions == b->regions &&
-           a->waves_dropped == b->waves_dropped && a->waves_filtered == b->waves_filtered &&
-           a->wave_count == b->wave_count && same_bytes(a->waves, b->waves, a->wave_count * sizeof *a->waves) &&
-           same_devices(a, b) && same_modules(a, b) && same_rings(a, b);
-}
-
-static void assert_loads(const struct kt_snapshot *expected, const void *data, size_t bytes)
-{
-    struct kt_snapshot *loaded;
-    if (kt_snapshot_load(&loaded, data, bytes) < 0)
-        fail_msg("%s", ktrace_last_error());
-    assert_true(same_snapshots(expected, loaded));
-    kt_snapshot_destroy(loaded);
-}
-
-static void assert_refused(int status, const char *part_of_sentence, const void *data, size_t bytes)
-{
-    struct kt_snapshot *loaded = NULL;
-    assert_int_equal(kt_snapshot_load(&loaded, data, bytes), status);
-    assert_null(loaded);
-    if (!strstr(ktrace_last_error(), part_of_sentence))
-        fail_msg("'%s' is not in: %s", part_of_sentence, ktrace_last_error());
-}
-
-/* Something of everything, about 10 KiB. */
-static struct kt_snapshot *small_snapshot(void)
-{
-    struct kt_snapshot *snapshot = build_example(1, 1, 1);
-    struct kt_device *device = &snapshot->devices[0];
-    device->waves_dropped = snapshot->waves_dropped = 3;
-    device->waves_filtered = snapshot->waves_filtered = 1ull << 40;
-    device->anchor_count = 2;
-    device->anchors = calloc(2, sizeof *device->anchors);
-    device->anchors[0] = (struct kt_host_anchor){1000, 1010, 77};
-    device->anchors[1] = (struct kt_host_anchor){UINT64_MAX, 0, 1};
-    free(snapshot->warning);
-    snapshot->warning = strdup("a \xCE\xBC and a \n");
-    return snapshot;
-}
-
-static const uint32_t types[] = {KT_FILE_INFO,  KT_FILE_ANCHORS, KT_FILE_MODULES,
-                                 KT_FILE_WAVES, KT_FILE_RINGS,   KT_FILE_SLOTS};
-
-/* Offset of the header of the section with this type. */
-static size_t section_of(const struct bytes *file, uint32_t type)
-{
-    struct kt_file_index index;
-    assert_int_equal(kt_file_index_read(&index, file->data, file->count), 0);
-    size_t offset = 0;
-    for (uint32_t i = 0; i < index.section_count; i++)
-        if (index.sections[i].type == type)
-            offset = (size_t)index.sections[i].payload_offset - KT_FILE_SECTION_HEADER_BYTES;
-    kt_file_index_free(&index);
-    assert_int_not_equal(offset, 0);
-    return offset;
-}
-
-/* The file with `value` put at `offset`, checksums made right: freed by the caller. */
-static struct bytes changed(const struct bytes *file, size_t offset, uint64_t value, unsigned bytes)
-{
-    struct bytes copy = copy_of(file->data, file->count);
-    repair_put(copy.data + offset, value, bytes);
-    repair(copy.data, copy.count);
-    return copy;
-}
-
-static void assert_change_refused(const struct bytes *file, size_t offset, uint64_t value, unsigned bytes, int status,
-                                  const char *part_of_sentence)
-{
-    struct bytes copy = changed(file, offset, value, bytes);
-    assert_refused(status, part_of_sentence, copy.data, copy.count);
-    free(copy.data);
-}
 
 /* ---- Round trips ------------------------------------------------------------------------------------------------- */
 
 static void test_round_trip(void **state)
 {
     (void)state;
-    struct kt_snapshot *snapshots[] = {small_snapshot(), build_example(6, 3, 40), build_nothing()};
+    struct kt_snapshot *snapshots[] = {small_snapshot(), build_example(6, 3, 40), build_nothing(), build_two_devices()};
     for (size_t i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
         struct bytes first = saved(snapshots[i]);
         assert_loads(snapshots[i], first.data, first.count);
@@ -299,12 +94,27 @@ static void test_file_of_version_1(void **state)
     kt_snapshot_destroy(snapshot);
 }
 
-/* ---- Damage ------------------------------------------------------------------------------------------------------ */
-
-static void test_every_truncation(void **state)
+/* The first with several devices. */
+static void test_file_of_two_devices(void **state)
 {
     (void)state;
-    struct kt_snapshot *snapshot = small_snapshot();
+    void *data;
+    size_t bytes;
+    struct kt_snapshot *expected = build_two_devices();
+    assert_int_equal(kt_file_read(&data, &bytes, KT_TEST_DATA "/format/two_devices.ktrace"), 0);
+    assert_loads(expected, data, bytes);
+    struct bytes again = saved(expected); /* while this is how it is written */
+    assert_int_equal(again.count, bytes);
+    assert_memory_equal(again.data, data, bytes);
+    free(again.data);
+    free(data);
+    kt_snapshot_destroy(expected);
+}
+
+/* ---- Damage ------------------------------------------------------------------------------------------------------ */
+
+static void every_truncation(struct kt_snapshot *snapshot)
+{
     struct bytes file = saved(snapshot);
     for (size_t count = 0; count < file.count; count++) {
         struct bytes cut = copy_of(file.data, count);
@@ -318,11 +128,16 @@ static void test_every_truncation(void **state)
     kt_snapshot_destroy(snapshot);
 }
 
-static void test_every_byte_changed(void **state)
+static void test_every_truncation(void **state)
 {
     (void)state;
+    every_truncation(small_snapshot());
+    every_truncation(build_two_devices());
+}
+
+static void every_byte_changed(struct kt_snapshot *snapshot)
+{
     static const uint8_t changes[] = {0x01, 0x80, 0xFF};
-    struct kt_snapshot *snapshot = small_snapshot();
     struct bytes file = saved(snapshot);
     for (size_t i = 0; i < file.count; i++) {
         for (size_t k = 0; k < sizeof changes; k++) {
@@ -338,12 +153,17 @@ static void test_every_byte_changed(void **state)
     kt_snapshot_destroy(snapshot);
 }
 
-/* The same behind checksums that are right: an error or some snapshot, in bounded time and memory. */
-static void test_every_byte_changed_and_repaired(void **state)
+static void test_every_byte_changed(void **state)
 {
     (void)state;
+    every_byte_changed(small_snapshot());
+    every_byte_changed(build_two_devices());
+}
+
+/* The same behind checksums that are right: an error or some snapshot, in bounded time and memory. */
+static void every_byte_changed_and_repaired(struct kt_snapshot *snapshot)
+{
     static const uint8_t changes[] = {0x01, 0x80, 0xFF};
-    struct kt_snapshot *snapshot = small_snapshot();
     struct bytes file = saved(snapshot);
     size_t loaded_count = 0;
     for (size_t i = 0; i < file.count; i++) {
@@ -360,6 +180,13 @@ static void test_every_byte_changed_and_repaired(void **state)
     assert_true(loaded_count > 0);
     free(file.data);
     kt_snapshot_destroy(snapshot);
+}
+
+static void test_every_byte_changed_and_repaired(void **state)
+{
+    (void)state;
+    every_byte_changed_and_repaired(small_snapshot());
+    every_byte_changed_and_repaired(build_two_devices());
 }
 
 static void test_appended_byte(void **state)
@@ -440,7 +267,8 @@ static void test_future_versions(void **state)
     const int version = KTRACE_ERROR_VERSION;
     assert_change_refused(&file, 10, KT_FILE_VERSION + 1, 2, version, "needs a reader of version 2");
     assert_change_refused(&file, 16, 1, 8, KTRACE_ERROR_FORMAT, "do not fit its architecture 1");
-    assert_change_refused(&file, 16, 2, 8, version, "features 0x2");
+    assert_change_refused(&file, 16, 2, 8, KTRACE_ERROR_FORMAT, "and its number of devices, 1");
+    assert_change_refused(&file, 16, 4, 8, version, "features 0x4");
     assert_change_refused(&file, 16, 1ull << 63, 8, version, "features 0x8000000000000000");
     size_t info = section_of(&file, KT_FILE_INFO) + KT_FILE_SECTION_HEADER_BYTES;
     assert_change_refused(&file, info, KTRACE_WIRE_VERSION + 1, 4, version, "wire format");
@@ -502,6 +330,54 @@ static void test_missing_and_repeated_sections(void **state)
         assert_refused(KTRACE_ERROR_FORMAT, "two sections", twice.data, twice.count);
         free(twice.data);
     }
+    free(file.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
+
+/* One device's file has six sections, whatever its number; old readers go past the one more that tells it. */
+static void test_number_of_one_device(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = small_snapshot();
+    struct bytes zero = saved(snapshot);
+    snapshot->devices[0].ordinal = 5;
+    struct bytes five = saved(snapshot);
+    assert_loads(snapshot, five.data, five.count);
+    assert_int_equal(zero.data[12], 6);
+    assert_int_equal(five.data[12], 7);
+    assert_int_equal(five.data[16], 0); /* features */
+    size_t ordinal = section_of(&five, KT_FILE_ORDINAL);
+    assert_int_equal(repair_get(five.data + ordinal + 4, 4), 0); /* flags */
+    assert_memory_equal(zero.data + KT_FILE_HEADER_BYTES, five.data + KT_FILE_HEADER_BYTES,
+                        ordinal - KT_FILE_HEADER_BYTES);
+    free(zero.data);
+    free(five.data);
+    kt_snapshot_destroy(snapshot);
+}
+
+/* Readers of before refuse the file for its feature, and would for the section. */
+static void test_several_devices(void **state)
+{
+    (void)state;
+    const int format = KTRACE_ERROR_FORMAT;
+    struct kt_snapshot *snapshot = build_two_devices();
+    struct bytes file = saved(snapshot);
+    assert_int_equal(repair_get(file.data + 16, 8), KT_FILE_SEVERAL);
+    size_t section = section_of(&file, KT_FILE_DEVICES), info = section_of(&file, KT_FILE_INFO);
+    assert_int_equal(repair_get(file.data + section + 4, 4), KT_FILE_REQUIRED);
+    size_t devices = section + KT_FILE_SECTION_HEADER_BYTES;
+    size_t last_module = devices + (size_t)repair_get(file.data + section + 8, 8) - 4;
+    assert_change_refused(&file, 16, 0, 8, format, "and its number of devices, 2");
+    assert_change_refused(&file, section, KT_FILE_ORDINAL, 4, format, "section ORDN");
+    assert_change_refused(&file, devices, 1, 4, format, "does not have several devices");
+    assert_change_refused(&file, devices, 0xFFFFFFFF, 4, format, "does not have several devices");
+    assert_change_refused(&file, devices + 24, 0xFFFFFFFF, 4, format, "ends inside a device");
+    assert_change_refused(&file, devices + 4, 3, 4, format, "two devices with the number 3");
+    assert_change_refused(&file, devices + 28, 1, 8, format, "does not add up");
+    assert_change_refused(&file, last_module, 2, 4, format, "module 1: its device 2 is not there");
+    assert_change_refused(&file, info + KT_FILE_SECTION_HEADER_BYTES + 12, 132, 4, format, "tell of one device");
     free(file.data);
     kt_snapshot_destroy(snapshot);
 }
@@ -657,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_scattered_rings),
         cmocka_unit_test(test_trace_round_trip),
         cmocka_unit_test(test_file_of_version_1),
+        cmocka_unit_test(test_file_of_two_devices),
         cmocka_unit_test(test_every_truncation),
         cmocka_unit_test(test_every_byte_changed),
         cmocka_unit_test(test_every_byte_changed_and_repaired),
@@ -667,6 +544,8 @@ int main(void)
         cmocka_unit_test(test_future_versions),
         cmocka_unit_test(test_future_sections),
         cmocka_unit_test(test_missing_and_repeated_sections),
+        cmocka_unit_test(test_number_of_one_device),
+        cmocka_unit_test(test_several_devices),
         cmocka_unit_test(test_sections_in_any_order),
         cmocka_unit_test(test_load_refuses_paths),
         cmocka_unit_test(test_read_from_pipe),
