@@ -357,8 +357,10 @@ static void changed_parameters(void **state)
     hipGraphNode_t node;
     struct launched *l = prepare(t, "work", (struct dim3){4, 1, 1}, (struct dim3){64, 1, 1}, 0);
     void *arguments[] = {&l->log, &l->n, &l->arrived};
-    hipKernelNodeParams parameters = {
-        .func = kernel_named(t->module, "work"), .gridDim = l->grid, .blockDim = l->block, .kernelParams = arguments};
+    hipKernelNodeParams parameters = {.func = kernel_named(t->modules[0], "work"),
+                                      .gridDim = l->grid,
+                                      .blockDim = l->block,
+                                      .kernelParams = arguments};
     ok(hipStreamCreateWithFlags(&g.stream, hipStreamNonBlocking));
     ok(hipGraphCreate(&g.graph, 0));
     ok(hipGraphAddKernelNode(&node, g.graph, NULL, 0, &parameters));

@@ -199,7 +199,7 @@ static void several_host_threads(void **state)
 static void cooperative(void **state)
 {
     struct traced *t = *state;
-    hipFunction_t meets = kernel_named(t->module, "meets");
+    hipFunction_t meets = kernel_named(t->modules[0], "meets");
     begin(t, NULL);
     int places, units;
     ok(hipDeviceGetAttribute(&units, hipDeviceAttributeMultiprocessorCount, 0));

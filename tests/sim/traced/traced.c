@@ -1,13 +1,25 @@
 #include "traced.h"
 
+#include <math.h>
+
 /* ---- Launches ---------------------------------------------------------------------------------------------------- */
+
+/* The device is the current one. */
+static void load_on(struct traced *t, int device)
+{
+    assert_in_range(device, 0, MAX_DEVICES - 1);
+    if (t->modules[device])
+        return;
+    t->modules[device] = load_kernels();
+    must(ktrace_attach_hip_module(t->modules[device]));
+}
 
 int traced_set_up(void **state)
 {
     struct traced *t = calloc(1, sizeof *t);
     assert_non_null(t);
-    t->module = load_kernels();
-    must(ktrace_attach_hip_module(t->module));
+    ok(hipSetDevice(0));
+    load_on(t, 0);
     *state = t;
     return 0;
 }
@@ -17,8 +29,14 @@ int traced_tear_down(void **state)
     struct traced *t = *state;
     ktrace_capture_destroy(t->capture); /* of a test that failed */
     forget_launches(t);
-    must(ktrace_detach_hip_module(t->module));
-    ok(hipModuleUnload(t->module));
+    for (int i = 0; i < MAX_DEVICES; i++) {
+        if (!t->modules[i])
+            continue;
+        ok(hipSetDevice(i));
+        must(ktrace_detach_hip_module(t->modules[i]));
+        ok(hipModuleUnload(t->modules[i]));
+    }
+    ok(hipSetDevice(0));
     free(t);
     return 0;
 }
@@ -39,6 +57,8 @@ struct launched *prepare(struct traced *t, const char *kernel, struct dim3 grid,
     struct launched *l = &t->launched[t->count++];
     *l = (struct launched){.kernel = kernel, .grid = grid, .block = block, .n = n};
     l->waves = product(grid) * waves_a_workgroup(l);
+    ok(hipGetDevice(&l->device));
+    load_on(t, l->device);
     l->log = device_zeros(l->waves * sizeof *l->log);
     l->arrived = device_zeros(sizeof *l->arrived);
     l->noted = calloc(l->waves, sizeof *l->noted);
@@ -50,7 +70,9 @@ struct launched *prepare(struct traced *t, const char *kernel, struct dim3 grid,
 hipError_t launch_prepared(const struct traced *t, struct launched *l, hipStream_t stream)
 {
     hipFunction_t function;
-    const hipError_t status = hipModuleGetFunction(&function, t->module, l->kernel);
+    hipError_t status = hipSetDevice(l->device);
+    if (status == hipSuccess)
+        status = hipModuleGetFunction(&function, t->modules[l->device], l->kernel);
     if (status)
         return status;
     return hipModuleLaunchKernel(function, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z, 0,
@@ -90,7 +112,14 @@ struct launched *remember_replay(struct traced *t, const struct launched *node, 
 
 static void read_notes(struct traced *t, size_t first, size_t count)
 {
-    ok(hipDeviceSynchronize());
+    int current;
+    ok(hipGetDevice(&current));
+    for (int i = 0; i < MAX_DEVICES; i++)
+        if (t->modules[i]) {
+            ok(hipSetDevice(i));
+            ok(hipDeviceSynchronize());
+        }
+    ok(hipSetDevice(current));
     for (size_t i = first; i < first + count; i++) {
         struct launched *l = &t->launched[i];
         ok(hipMemcpy(l->noted, l->log, l->waves * sizeof *l->noted, hipMemcpyDeviceToHost));
@@ -128,6 +157,13 @@ struct ktrace_trace_info info_of(const struct ktrace_trace *trace)
 {
     struct ktrace_trace_info info = {.struct_size = sizeof info};
     must(ktrace_trace_get_info(&info, trace));
+    return info;
+}
+
+struct ktrace_device_info device_of(const struct ktrace_trace *trace, uint64_t device)
+{
+    struct ktrace_device_info info = {.struct_size = sizeof info};
+    must(ktrace_trace_device(&info, trace, device));
     return info;
 }
 
@@ -224,6 +260,7 @@ static void check_wave(const struct ktrace_trace *trace, const struct ktrace_tra
                        const struct launched *l, const struct truth *noted)
 {
     const struct ktrace_wave_info wave = wave_of(trace, index);
+    assert_int_equal(device_of(trace, wave.device).ordinal, l->device);
     assert_int_equal(wave.place, noted->xcc_id << 16 | (noted->hw_id & 0x7F00));
     assert_int_equal(wave.lane_count, noted->lanes);
     assert_int_equal(wave.events, events_of_kernel(l));
@@ -277,6 +314,7 @@ static uint64_t check_launch(const struct ktrace_trace *trace, const struct ktra
     int64_t begin_ps = INT64_MAX, end_ps = INT64_MIN;
     assert_non_null(is_seen);
     assert_string_equal(launch.kernel, l->kernel);
+    assert_int_equal(device_of(trace, launch.device).ordinal, l->device);
     assert_int_equal(launch.occurrence, 0); /* AMD: every replay has a dispatch of its own */
     assert_memory_equal(launch.grid, &l->grid, sizeof launch.grid);
     assert_memory_equal(launch.block, &l->block, sizeof launch.block);
@@ -305,22 +343,118 @@ static uint64_t check_launch(const struct ktrace_trace *trace, const struct ktra
     return l->waves - waves;
 }
 
-/* Counts of a kernel's phases, summed over its launches. */
-static void check_phase(const struct ktrace_trace *trace, const struct ktrace_phase_info *phase)
+/* ---- Phases ------------------------------------------------------------------------------------------------------ */
+
+static int by_size(const void *a, const void *b)
 {
+    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static double nearest_rank(const int64_t *sorted, uint64_t count, uint64_t percent)
+{
+    return (double)sorted[(count * percent + 99) / 100 - 1] / 1000;
+}
+
+/* A phase against the events of its kernel, in one launch or, with KTRACE_NO_INDEX, in all. */
+static void check_phase(const struct ktrace_trace *trace, uint64_t launch, const struct ktrace_phase_info *phase)
+{
+    const struct ktrace_trace_info info = info_of(trace);
+    int64_t *durations = calloc(info.events + 1, sizeof *durations), total = 0;
     uint64_t count = 0;
-    for (uint64_t i = 0; i < info_of(trace).waves; i++) {
+    assert_non_null(durations);
+    for (uint64_t i = 0; i < info.waves; i++) {
         const struct ktrace_wave_info wave = wave_of(trace, i);
-        if (strcmp(launch_of(trace, wave.launch).kernel, phase->kernel) != 0)
+        if ((launch != KTRACE_NO_INDEX && wave.launch != launch) ||
+            strcmp(launch_of(trace, wave.launch).kernel, phase->kernel) != 0)
             continue;
         for (uint32_t k = 0; k < wave.events; k++) {
             const struct ktrace_event_info event = event_of(trace, i, k);
-            count += event.kind == phase->kind && !strcmp(event.name, phase->name);
+            if (event.kind != phase->kind || strcmp(event.name, phase->name) != 0)
+                continue;
+            if (event.kind != KTRACE_KIND_MARK)
+                durations[count] = event_of(trace, i, event.partner).time_ps - event.time_ps;
+            total += durations[count++];
         }
     }
     assert_int_equal(phase->count, count);
+    assert_true(count > 0);
     assert_int_equal(phase->unclosed, 0);
+    qsort(durations, count, sizeof *durations, by_size);
+    assert_true(phase->min_ns == (double)durations[0] / 1000 && phase->max_ns == (double)durations[count - 1] / 1000);
+    assert_true(phase->p50_ns == nearest_rank(durations, count, 50));
+    assert_true(phase->p90_ns == nearest_rank(durations, count, 90));
+    assert_true(phase->p99_ns == nearest_rank(durations, count, 99));
+    assert_true(fabs(phase->total_ns - (double)total / 1000) < 1e-6 * (1 + (double)total / 1000));
+    assert_true(fabs(phase->mean_ns - phase->total_ns / (double)count) < 1e-6 * (1 + phase->mean_ns));
+    free(durations);
 }
+
+/* How many phases a kernel of kernels_truth.c has. */
+static uint64_t phases_of(const struct ktrace_launch_info *launch)
+{
+    const uint64_t each = launch->events / launch->waves;
+    return !strcmp(launch->kernel, "meets") || each > 2 ? 2 : 1;
+}
+
+static void check_phases(const struct ktrace_trace *trace)
+{
+    for (uint64_t i = 0; i < ktrace_trace_phase_count(trace); i++) {
+        struct ktrace_phase_info phase = {.struct_size = sizeof phase};
+        must(ktrace_trace_phase(&phase, trace, i));
+        check_phase(trace, KTRACE_NO_INDEX, &phase);
+    }
+    for (uint64_t launch = 0; launch < info_of(trace).launches; launch++) {
+        const struct ktrace_launch_info info = launch_of(trace, launch);
+        uint64_t count;
+        must(ktrace_trace_launch_phase_count(&count, trace, launch));
+        assert_int_equal(count, phases_of(&info));
+        for (uint64_t i = 0; i < count; i++) {
+            struct ktrace_phase_info phase = {.struct_size = sizeof phase};
+            must(ktrace_trace_launch_phase(&phase, trace, launch, i));
+            assert_string_equal(phase.kernel, info.kernel);
+            check_phase(trace, launch, &phase);
+        }
+    }
+}
+
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
+
+static void check_devices(const struct ktrace_trace *trace)
+{
+    const struct ktrace_trace_info info = info_of(trace);
+    uint64_t waves = 0, launches = 0, events = 0, filtered = 0, places = 0;
+    for (uint64_t i = 0; i < info.devices; i++) {
+        const struct ktrace_device_info device = device_of(trace, i);
+        uint64_t waves_here = 0, launches_here = 0, events_here = 0;
+        for (uint64_t k = 0; k < info.launches; k++) {
+            const struct ktrace_launch_info launch = launch_of(trace, k);
+            if (launch.device != i)
+                continue;
+            launches_here++;
+            waves_here += launch.waves;
+            events_here += launch.events;
+        }
+        assert_int_equal(device.launches, launches_here);
+        assert_int_equal(device.waves, waves_here);
+        assert_int_equal(device.events, events_here);
+        assert_int_equal(device.waves_dropped, 0);
+        assert_non_null(strstr(device.name, "simulated"));
+        assert_true(device.clock_uncertainty_ns == 0 && device.clock_contradiction_ns == 0);
+        launches += launches_here;
+        waves += waves_here;
+        events += events_here;
+        filtered += device.waves_filtered;
+        places += device.places;
+    }
+    assert_int_equal(info.launches, launches);
+    assert_int_equal(info.waves, waves);
+    assert_int_equal(info.events, events);
+    assert_int_equal(info.waves_filtered, filtered);
+    assert_int_equal(info.places, places);
+}
+
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 void check_passing(struct traced *t, size_t first, size_t count, const struct ktrace_trace *trace, wave_test *pass,
                    const void *closure)
@@ -360,11 +494,8 @@ void check_passing(struct traced *t, size_t first, size_t count, const struct kt
     assert_int_equal(info.slots_corrupt, 0);
     assert_int_equal(info.clocks_ambiguous, 0);
     assert_int_equal(info.simulated, 1);
-    for (uint64_t i = 0; i < ktrace_trace_phase_count(trace); i++) {
-        struct ktrace_phase_info phase = {.struct_size = sizeof phase};
-        must(ktrace_trace_phase(&phase, trace, i));
-        check_phase(trace, &phase);
-    }
+    check_devices(trace);
+    check_phases(trace);
 }
 
 void check_launches(struct traced *t, size_t first, size_t count, const struct ktrace_trace *trace)

@@ -9,6 +9,7 @@
 #include "truth.h"
 
 #define MAX_LAUNCHES 512
+#define MAX_DEVICES 4
 
 #define must(call) \
     do { \
@@ -29,6 +30,7 @@ struct launched {
     const char *kernel; /* one of kernels_truth.c; ktrace has the same name for it */
     struct dim3 grid, block;
     int n;
+    int device; /* that was current when it was prepared */
     uint32_t waves;
     struct truth *log; /* device memory */
     uint32_t *arrived;
@@ -36,7 +38,7 @@ struct launched {
 };
 
 struct traced {
-    hipModule_t module;
+    hipModule_t modules[MAX_DEVICES]; /* loaded on each device when first needed; device 0's at once */
     struct launched launched[MAX_LAUNCHES];
     size_t count;
     struct ktrace_capture *capture; /* while one is open */
@@ -46,8 +48,10 @@ int traced_set_up(void **state);
 int traced_tear_down(void **state);
 #define TRACED_TEST(function) cmocka_unit_test_setup_teardown(function, traced_set_up, traced_tear_down)
 
-/* Memory for a launch, remembered but not launched: its arguments are addresses of log, n and arrived. Not thread-safe. */
+/* Memory for a launch on the current device, remembered but not launched: its arguments are addresses of log, n and arrived. Not
+ * thread-safe. */
 struct launched *prepare(struct traced *t, const char *kernel, struct dim3 grid, struct dim3 block, int n);
+/* Makes its device current. */
 hipError_t launch_prepared(const struct traced *t, struct launched *launched, hipStream_t stream);
 /* Both, for workgroups and workitems in a row. */
 struct launched *launch_kernel(struct traced *t, const char *kernel, uint32_t groups, uint32_t threads, int n,
@@ -63,12 +67,13 @@ struct ktrace_trace *read_trace(struct traced *t);
 struct ktrace_trace *end(struct traced *t);
 
 struct ktrace_trace_info info_of(const struct ktrace_trace *trace);
+struct ktrace_device_info device_of(const struct ktrace_trace *trace, uint64_t device);
 struct ktrace_launch_info launch_of(const struct ktrace_trace *trace, uint64_t launch);
 struct ktrace_wave_info wave_of(const struct ktrace_trace *trace, uint64_t wave);
 struct ktrace_event_info event_of(const struct ktrace_trace *trace, uint64_t wave, uint32_t event);
 
-/* The trace holds these launches of `t`, [first, first + count), whole and no others; every fact of launches, waves and events is
- * what the host asked for and the waves noted. Waits for the device. */
+/* The trace holds these launches of `t`, [first, first + count), whole and no others; every fact of devices, launches, waves and
+ * events is what the host asked for and the waves noted, and phases are what the events say. Waits for the device. */
 void check_launches(struct traced *t, size_t first, size_t count, const struct ktrace_trace *trace);
 /* The same, but for the waves that are in the trace only; `pass` says which must be. */
 typedef int wave_test(const struct launched *launched, const struct truth *wave, const void *closure);
