@@ -764,8 +764,10 @@ int ktrace_capture_stop(struct ktrace_capture *capture)
         status = close_window(capture, &fresh, capture->settings.stay_armed);
     if (status == KTRACE_OK)
         status = show_news(capture, fresh);
-    if (status == KTRACE_OK)
+    if (status == KTRACE_OK) {
         shown = kt_trace_retain(capture->shown);
+        capture->growing = 0; /* a read behind it has what came since */
+    }
     kt_operation_unlock();
     tell_if_empty(shown);
     ktrace_trace_destroy(shown);

@@ -175,6 +175,108 @@ static void one_graph_in_many_captures(void **state)
     destroy(&g);
 }
 
+/* ---- After the capture ------------------------------------------------------------------------------------------- */
+
+/* Looking loses nothing: snapshots grow, and the read has all of it. */
+static void snapshots_between_replays(void **state)
+{
+    struct traced *t = *state;
+    struct graph g;
+    build_two(&g, t);
+    begin(t, NULL);
+    size_t first = t->count;
+    for (int i = 0; i < 4; i++) {
+        replay(&g, t);
+        for (int k = 0; k < 2; k++) {
+            struct ktrace_trace *trace = snapshot(t);
+            check_launches(t, first, 2 + 2 * (size_t)i, trace);
+            ktrace_trace_destroy(trace);
+        }
+    }
+    check_and_destroy(t, first, read_trace(t));
+    check_and_destroy(t, first, snapshot(t)); /* nothing newer */
+    first = t->count;
+    replay(&g, t);
+    check_and_destroy(t, first, snapshot(t));
+    check_and_destroy(t, first, end(t));
+    destroy(&g);
+}
+
+/* The window is closed, what was recorded is kept, and later replays are dormant. */
+static void stopped(void **state)
+{
+    struct traced *t = *state;
+    struct graph g;
+    struct ktrace_trace *trace = NULL;
+    build_two(&g, t);
+    begin(t, NULL);
+    const size_t first = t->count;
+    for (int i = 0; i < 2; i++)
+        replay(&g, t);
+    must(ktrace_capture_stop(t->capture));
+    assert_int_equal(ktrace_active(), 0);
+    const size_t count = t->count - first;
+    replay(&g, t);
+    trace = snapshot(t);
+    check_launches(t, first, count, trace);
+    ktrace_trace_destroy(trace);
+    refuses(ktrace_capture_stop(t->capture), KTRACE_ERROR_STATE, "stopped already");
+    refuses(ktrace_capture_read(&trace, t->capture), KTRACE_ERROR_STATE, "stay_armed");
+    trace = end(t); /* what it shows */
+    check_launches(t, first, count, trace);
+    ktrace_trace_destroy(trace);
+    destroy(&g);
+}
+
+/* The graph keeps the buffer after the window: a read after later replays replaces what the capture shows. */
+static void replays_after_a_stop(void **state)
+{
+    struct traced *t = *state;
+    struct graph g;
+    struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
+    options.stay_armed = 1;
+    build_two(&g, t);
+    begin(t, &options);
+    size_t first = t->count;
+    replay(&g, t);
+    must(ktrace_capture_stop(t->capture));
+    assert_int_equal(ktrace_active(), 0);
+    check_and_destroy(t, first, snapshot(t));
+    for (int i = 0; i < 3; i++) {
+        const size_t before = first, shown = t->count - first;
+        first = t->count;
+        for (int k = 0; k <= i; k++)
+            replay(&g, t);
+        struct ktrace_trace *trace = snapshot(t); /* still what was shown */
+        check_launches(t, before, shown, trace);
+        ktrace_trace_destroy(trace);
+        check_and_destroy(t, first, read_trace(t));
+        check_and_destroy(t, first, snapshot(t));
+    }
+    /* Another capture ends it: what was replayed until then is shown, and what comes is the other's. */
+    struct ktrace_capture *const stopped = t->capture;
+    first = t->count;
+    replay(&g, t);
+    begin(t, NULL);
+    const size_t second = t->count;
+    replay(&g, t);
+    struct ktrace_trace *trace = NULL;
+    must(ktrace_capture_snapshot(&trace, stopped));
+    check_launches(t, first, second - first, trace);
+    ktrace_trace_destroy(trace);
+    ktrace_capture_destroy(stopped);
+    check_and_destroy(t, second, end(t));
+    replay(&g, t);
+    begin(t, &options); /* destroyed while armed: replays are dormant */
+    replay(&g, t);
+    must(ktrace_capture_stop(t->capture));
+    ktrace_capture_destroy(t->capture);
+    t->capture = NULL;
+    replay(&g, t);
+    ok(hipDeviceSynchronize());
+    destroy(&g);
+}
+
 /* ---- What replays look like -------------------------------------------------------------------------------------- */
 
 /* Three layers are three nodes of one kernel, of equal size, between nodes of others. */
@@ -415,11 +517,28 @@ static int try_end(struct ktrace_capture *capture)
     return status;
 }
 
+static int try_snapshot(struct ktrace_capture *capture)
+{
+    struct ktrace_trace *trace = NULL;
+    const int status = ktrace_capture_snapshot(&trace, capture);
+    assert_null(trace);
+    return status;
+}
+
+static int try_destroy(struct ktrace_capture *capture)
+{
+    ktrace_capture_destroy(capture); /* returns nothing: the capture must still be there */
+    return try_clear(capture);
+}
+
 static const struct forbidden forbidden[] = {{"begin", 0, try_begin},
                                              {"begin inside", 1, try_begin},
                                              {"read", 1, try_read},
                                              {"clear", 1, try_clear},
-                                             {"end", 1, try_end}};
+                                             {"end", 1, try_end},
+                                             {"snapshot", 1, try_snapshot},
+                                             {"stop", 1, ktrace_capture_stop},
+                                             {"destroy", 1, try_destroy}};
 #define FORBIDDEN (sizeof forbidden / sizeof forbidden[0])
 
 static void refused(struct traced *t, const struct forbidden *one)
@@ -520,6 +639,9 @@ int main(void)
         TRACED_TEST(construction_launches_nothing),
         TRACED_TEST(read_after_later_replays),
         TRACED_TEST(one_graph_in_many_captures),
+        TRACED_TEST(snapshots_between_replays),
+        TRACED_TEST(stopped),
+        TRACED_TEST(replays_after_a_stop),
         TRACED_TEST(several_kernels_and_repeated_nodes),
         TRACED_TEST(eager_launches_between_replays),
         TRACED_TEST(two_graphs_in_turn),

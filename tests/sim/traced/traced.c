@@ -142,6 +142,13 @@ struct ktrace_trace *read_trace(struct traced *t)
     return trace;
 }
 
+struct ktrace_trace *snapshot(struct traced *t)
+{
+    struct ktrace_trace *trace = NULL;
+    must(ktrace_capture_snapshot(&trace, t->capture));
+    return trace;
+}
+
 struct ktrace_trace *end(struct traced *t)
 {
     struct ktrace_trace *trace = NULL;

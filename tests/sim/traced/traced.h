@@ -64,6 +64,7 @@ struct launched *remember_replay(struct traced *t, const struct launched *node, 
 
 void begin(struct traced *t, const struct ktrace_capture_options *options);
 struct ktrace_trace *read_trace(struct traced *t);
+struct ktrace_trace *snapshot(struct traced *t);
 struct ktrace_trace *end(struct traced *t);
 
 struct ktrace_trace_info info_of(const struct ktrace_trace *trace);
