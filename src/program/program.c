@@ -326,9 +326,11 @@ int ktrace_program_get_info(struct ktrace_program_info *out, struct ktrace_progr
     struct ktrace_program_info info = program->info;
     info.not_cached = program->not_cached;
     pthread_mutex_unlock(&program->lock);
-    const size_t bytes = out->struct_size < sizeof info ? out->struct_size : sizeof info;
-    info.struct_size = out->struct_size;
-    memcpy(out, &info, bytes);
+    const size_t bytes = out->struct_size;
+    info.struct_size = bytes;
+    if (bytes > sizeof info)
+        memset((char *)out + sizeof info, 0, bytes - sizeof info);
+    memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
     return KTRACE_OK;
 }
 
