@@ -13,6 +13,7 @@ static int append_launch(struct kt_json *json, const struct ktrace_trace *trace,
     kt_json_separate(json);
     kt_json_open(json, '{');
     kt_json_count(json, "launch_id", index);
+    kt_json_count(json, "device", launch.device);
     kt_json_launch(json, &launch, trace->snapshot->arch);
     kt_json_key(json, "phases");
     kt_json_open(json, '[');

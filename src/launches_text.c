@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { LAUNCH_COLUMNS = 13 };
+enum { LAUNCH_COLUMNS = 14 };
 static const struct kt_table_column launch_columns[LAUNCH_COLUMNS] = {
-    {"launch", KT_LEFT}, {"kernel", KT_LEFT},  {"queue", KT_LEFT},  {"grid id", KT_RIGHT}, {"occurrence", KT_RIGHT},
-    {"grid", KT_LEFT},   {"block", KT_LEFT},   {"begin", KT_RIGHT}, {"end", KT_RIGHT},     {"duration", KT_RIGHT},
-    {"waves", KT_RIGHT}, {"events", KT_RIGHT}, {"lost", KT_RIGHT}};
+    {"launch", KT_LEFT},      {"kernel", KT_LEFT}, {"device", KT_RIGHT}, {"queue", KT_LEFT},  {"grid id", KT_RIGHT},
+    {"occurrence", KT_RIGHT}, {"grid", KT_LEFT},   {"block", KT_LEFT},   {"begin", KT_RIGHT}, {"end", KT_RIGHT},
+    {"duration", KT_RIGHT},   {"waves", KT_RIGHT}, {"events", KT_RIGHT}, {"lost", KT_RIGHT}};
 
 static void size_cell(struct kt_table *table, const uint32_t size[3])
 {
@@ -23,6 +23,10 @@ static void launch_row(struct kt_table *table, const struct ktrace_trace *trace,
     char cell[KT_CELL_BYTES], more[KT_CELL_BYTES];
     kt_table_printf(table, "#%" PRIu64, index);
     kt_table_cell(table, trace->kernels[launch->kernel].name);
+    if (trace->snapshot->device_count > 1)
+        kt_table_printf(table, "%" PRIu32, trace->snapshot->devices[launch->device].ordinal);
+    else
+        kt_table_cell(table, NULL);
     if (launch->queue)
         kt_table_printf(table, "0x%" PRIx64, launch->queue);
     else

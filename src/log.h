@@ -3,8 +3,8 @@
 #define KT_LOG_H
 
 /* One sentence without a newline. Call it without holding locks (locks.h). The thread's last error stays. */
+void kt_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same; but where no callback is set, on stderr: of process-wide collection, which no caller of ours may be there to hear. */
 void kt_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void kt_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -61,9 +61,9 @@ KTRACE_API const char *ktrace_status_name(int status);
 KTRACE_API const char *ktrace_version(void);
 
 /* What goes on without being asked for, one sentence without a newline at a time: a capture that recorded nothing and why, what
- * was exported at exit. By default nobody is told. `log` is called from any thread of the library's callers, without locks held,
- * may call this library (sentences that come of that are dropped) and leaves ktrace_last_error as it was. NULL: nobody again; a
- * call that another thread has begun may still be running. */
+ * was exported at exit. By default nobody is told, but of process-wide collection stderr. `log` is called from any thread of
+ * the library's callers, without locks held, may call this library (sentences that come of that are dropped) and leaves
+ * ktrace_last_error as it was. NULL: as by default; a call that another thread has begun may still be running. */
 KTRACE_API void ktrace_set_log(void (*log)(void *context, const char *sentence), void *context);
 
 /* ---- Captures -------------------------------------------------------------------------------------------------- */

@@ -39,6 +39,7 @@ const struct cli_command cli_launches = {
             "has them of all launches together.\n"
             "\n"
             "  launch      its number: '#0' here is 'launch #0' on the timeline\n"
+            "  device      its number in CUDA or HIP, where the trace has several\n"
             "  grid id     NVIDIA: unique, but every replay of a graph repeats those of its nodes, and\n"
             "              'occurrence' counts the replays. AMD: the dispatch's, unique in its queue\n"
             "  begin, end  of its first and last wave, from the trace's time 0\n"

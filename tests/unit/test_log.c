@@ -9,7 +9,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -70,6 +72,50 @@ static void test_a_long_sentence_is_cut(void **state)
     assert_memory_equal(heard.last, text, 1023);
 }
 
+/* What `talk` writes to stderr. */
+static void stderr_of(void (*talk)(void), char text[2048])
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    fflush(stderr);
+    const int before = dup(STDERR_FILENO);
+    assert_true(before >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    talk();
+    fflush(stderr);
+    assert_true(dup2(before, STDERR_FILENO) >= 0);
+    close(before);
+    rewind(file);
+    text[fread(text, 1, 2047, file)] = '\0';
+    fclose(file);
+}
+
+static void tell(void)
+{
+    kt_tell("%d launches exported", 3);
+}
+
+static void log_it(void)
+{
+    kt_log("to nobody");
+}
+
+static void test_what_is_told_reaches_somebody(void **state)
+{
+    struct heard heard = {0};
+    char text[2048];
+    (void)state;
+    kt_fail(KTRACE_ERROR_IO, "before");
+    stderr_of(tell, text);
+    assert_string_equal(text, "ktrace: 3 launches exported\n");
+    stderr_of(log_it, text);
+    assert_string_equal(text, "");
+    ktrace_set_log(hear, &heard);
+    stderr_of(tell, text);
+    assert_string_equal(text, "");
+    assert_string_equal(heard.last, "3 launches exported");
+    assert_string_equal(ktrace_last_error(), "before");
+}
+
 /* The callback uses the library: takes its locks, fails in it, sets another callback, and makes it log. */
 static void busy(void *context, const char *sentence)
 {
@@ -85,6 +131,7 @@ static void busy(void *context, const char *sentence)
     kt_operation_unlock();
     ktrace_set_log(busy, heard);
     kt_log("inside");
+    kt_tell("inside, too");
 }
 
 static void test_the_callback_may_use_the_library(void **state)
@@ -138,6 +185,7 @@ int main(void)
         cmocka_unit_test_teardown(test_nobody_is_told, forget),
         cmocka_unit_test_teardown(test_a_sentence_arrives, forget),
         cmocka_unit_test_teardown(test_a_long_sentence_is_cut, forget),
+        cmocka_unit_test_teardown(test_what_is_told_reaches_somebody, forget),
         cmocka_unit_test_teardown(test_the_callback_may_use_the_library, forget),
         cmocka_unit_test_teardown(test_any_thread_may_log, forget),
     };
