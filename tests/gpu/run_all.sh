@@ -1,38 +1,62 @@
 #!/bin/sh
 # Run every GPU test program on a machine with a GPU and keep what it recorded.
 #
-#   tests/gpu/run_all.sh BIN_DIR OUT_DIR [--quick] [--no-sanitizer]
+#   tests/gpu/run_all.sh BIN_DIR OUT_DIR [--quick] [--no-sanitizer] [--only PROGRAM ...]
 #
 # BIN_DIR holds the programs (a build's tests/gpu). OUT_DIR gets <program>.log and <program>/<case>.ktrace of each. Where
-# compute-sanitizer is on the PATH, memcheck and racecheck run over small cases afterwards.
+# compute-sanitizer is on the PATH, memcheck and racecheck run over small cases afterwards. PyTorch's test runs in the
+# environment's PYTHON (python3), with KTRACE_LIBRARY (BIN_DIR/../../libktrace.so.0) and KTRACE_TORCH_CUBIN
+# (BIN_DIR/torch_layer.cubin). What fails does not keep the rest from running. --only may be repeated, and leaves the
+# sanitizer out.
 #
 # Exit status: 0, or 1 when a program failed or found errors, or 77 when every program was skipped.
 set -u
 
 if [ $# -lt 2 ]; then
-    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    sed -n '2,14s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 bin=$1
 out=$2
 shift 2
+here=$(dirname "$0")
 quick=
 sanitizer=yes
-for option; do
-    case $option in
+chosen=
+while [ $# -gt 0 ]; do
+    case $1 in
     --quick) quick=--quick ;;
     --no-sanitizer) sanitizer=no ;;
+    --only)
+        if [ $# -lt 2 ]; then
+            echo "$0: --only needs the name of a program" >&2
+            exit 2
+        fi
+        shift
+        chosen="$chosen $1"
+        sanitizer=no
+        ;;
     *)
-        echo "$0: unknown option $option" >&2
+        echo "$0: unknown option $1" >&2
         exit 2
         ;;
     esac
+    shift
 done
 mkdir -p "$out" || exit 2
 
 programs="test_divergence test_divergence_debug test_divergence_rdc test_divergence_shared_runtime test_payloads"
 programs="$programs test_payload_forms test_capacity test_filters test_launches test_concurrent_read"
-programs="$programs test_graph test_multi_device test_peek test_modules test_modules_rdc test_truth"
+programs="$programs test_graph test_multi_device test_peek test_modules test_modules_rdc test_truth test_torch_graph"
+for name in $chosen; do
+    case " $programs " in
+    *" $name "*) ;;
+    *)
+        echo "$0: there is no program $name: $programs" >&2
+        exit 2
+        ;;
+    esac
+done
 failed=0
 ran=0
 
@@ -60,15 +84,22 @@ report() {
     fi
 }
 
-for program in $programs; do
+# of PyTorch, whose test is a script
+export KTRACE_LIBRARY="${KTRACE_LIBRARY:-$bin/../../libktrace.so.0}"
+export KTRACE_TORCH_CUBIN="${KTRACE_TORCH_CUBIN:-$bin/torch_layer.cubin}"
+
+for program in ${chosen:-$programs}; do
     log=$out/$program.log
-    if [ ! -x "$bin/$program" ]; then
+    mkdir -p "$out/$program"
+    if [ "$program" = test_torch_graph ]; then
+        limited 280 "${PYTHON:-python3}" "$here/$program.py" --verbose $quick --save "$out/$program" >"$log" 2>&1
+    elif [ -x "$bin/$program" ]; then
+        limited 280 "$bin/$program" --verbose $quick --save "$out/$program" >"$log" 2>&1
+    else
         echo "$program: not built" >"$log"
         report "$program" 127 "$log"
         continue
     fi
-    mkdir -p "$out/$program"
-    limited 280 "$bin/$program" --verbose $quick --save "$out/$program" >"$log" 2>&1
     report "$program" $? "$log"
 done
 
