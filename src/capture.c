@@ -1,47 +1,21 @@
-/* capture.c - captures: begin, clear, read, snapshot, peek, stop, and who is armed when. */
+/* capture.c - the life of captures: begin, read, stop, destroy, and who is armed when. */
 #include "capture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend_choice.h"
+#include "capture_state.h"
 #include "error.h"
-#include "explain.h"
 #include "locks.h"
 #include "log.h"
 #include "process_wide.h"
-#include "settings.h"
 #include "trace.h"
-
-enum phase {
-    ARMED,   /* modules record into it */
-    RESTING, /* in the background, while another capture is armed */
-    ENDED    /* holds no device any more */
-};
-
-struct ktrace_capture {
-    struct kt_registry_listener listener; /* first: the registry hands it back */
-    struct ktrace_capture *next;          /* in `live` */
-    struct kt_settings settings;
-    const struct kt_runtime *runtime; /* NULL: devices are not added */
-    enum phase phase;
-    struct kt_recorder *recorders[KT_MAX_DEVICES]; /* grows only, under the state lock, until it ends */
-    uint32_t recorder_count;                       /* atomic: is raised behind the pointer */
-    uint32_t next_module;
-    uint32_t modules_late, devices_late; /* armed after begin, and not yet spoken of */
-
-    struct kt_snapshot *taken; /* of recorders, by a gathering that has not come to its end; or NULL */
-    struct kt_usage usage;     /* of the same, summed */
-    struct ktrace_trace
-        *shown; /* what was recorded since the last read or clear, as far as it was looked at, if `growing`; else
-                                   what the last read handed over; or NULL. Under the operation lock, as the two above */
-    int growing;
-};
 
 /* All under the state lock, and changed under the operation lock as well. */
 static struct ktrace_capture *live;       /* all that were not destroyed */
 static struct ktrace_capture *window;     /* the one between begin and stop */
-static struct ktrace_capture *armed;      /* the one in phase ARMED */
+static struct ktrace_capture *armed;      /* the one that modules record for */
 static struct ktrace_capture *background; /* of process-wide collection */
 static int active;                        /* a window is open, or the background is there: read without a lock */
 
@@ -55,15 +29,16 @@ static void note_active(void)
     __atomic_store_n(&active, window != NULL || background != NULL, __ATOMIC_RELAXED);
 }
 
-static uint32_t recorder_count(const struct ktrace_capture *capture)
+static void set_armed(struct ktrace_capture *capture)
 {
-    return __atomic_load_n(&capture->recorder_count, __ATOMIC_ACQUIRE);
+    armed = capture;
+    kt_capture_listen(capture);
 }
 
 void kt_capture_forget(void)
 {
-    live = window = armed = background = NULL;
-    kt_registry_listen(NULL);
+    live = window = background = NULL;
+    set_armed(NULL);
     note_active();
 }
 
@@ -72,376 +47,14 @@ const char *kt_capture_directory(const struct ktrace_capture *capture)
     return capture->settings.directory;
 }
 
-/* ---- Devices ---------------------------------------------------------------------------------------------------- */
-
-/* Takes over `backend`, whose device is idle afterwards. With the operation lock held, or the state lock. */
-static int add_recorder(struct ktrace_capture *capture, struct kt_backend *backend)
+/* What was to be told while the lock was held is told now. */
+static void unlock_operation(void)
 {
-    const struct kt_settings *settings = &capture->settings;
-    const struct kt_recording recording = {.buffer_bytes = settings->buffer_bytes,
-                                           .events_per_wave = settings->events_per_wave,
-                                           .events_per_lane = settings->events_per_lane,
-                                           .keep_last = settings->keep_last,
-                                           .filter = settings->filter};
-    struct kt_recorder *recorder = NULL;
-    int status = backend->ops->synchronize(backend);
-    if (status == KTRACE_OK && capture->recorder_count == KT_MAX_DEVICES)
-        status = kt_fail(KTRACE_ERROR_UNSUPPORTED, "a capture records at most %d devices", KT_MAX_DEVICES);
-    if (status < 0) {
-        backend->ops->close(backend);
-        return status;
-    }
-    status = kt_recorder_open(&recorder, backend, &recording, &capture->next_module);
-    if (status < 0)
-        return status;
-    capture->recorders[capture->recorder_count] = recorder;
-    __atomic_store_n(&capture->recorder_count, capture->recorder_count + 1, __ATOMIC_RELEASE);
-    return KTRACE_OK;
+    kt_operation_unlock();
+    kt_log_told_later();
 }
 
-static int has_owner(const struct ktrace_capture *capture, uint64_t owner)
-{
-    for (uint32_t i = 0; i < capture->recorder_count; i++)
-        if (capture->recorders[i]->backend->owner == owner)
-            return 1;
-    return 0;
-}
-
-static int has_ordinal(const struct ktrace_capture *capture, uint32_t ordinal)
-{
-    for (uint32_t i = 0; i < capture->recorder_count; i++)
-        if (capture->recorders[i]->facts.ordinal == ordinal)
-            return 1;
-    return 0;
-}
-
-/* Adds the devices that the settings choose and that are not there. */
-static int add_chosen(struct ktrace_capture *capture)
-{
-    uint32_t devices;
-    if (capture->runtime == NULL)
-        return KTRACE_OK;
-    int status = capture->runtime->device_count(&devices);
-    if (status == KTRACE_OK)
-        status = kt_device_choice_check(&capture->settings.devices, devices);
-    for (uint32_t i = 0; i < devices && status == KTRACE_OK; i++) {
-        struct kt_backend *backend = NULL;
-        if (has_ordinal(capture, i) || !kt_device_chosen(&capture->settings.devices, i, capture->runtime->is_in_use(i)))
-            continue;
-        status = capture->runtime->open_device(&backend, i);
-        if (status == KTRACE_OK)
-            status = add_recorder(capture, backend);
-    }
-    return status;
-}
-
-/* The first backend is the current device's, which a list may leave out. */
-static int add_first(struct ktrace_capture *capture, struct kt_backend *backend)
-{
-    struct kt_device_facts facts;
-    int status = backend->ops->facts(&facts, backend);
-    if (status == KTRACE_OK &&
-        (capture->runtime == NULL || kt_device_chosen(&capture->settings.devices, facts.ordinal, 1)))
-        return add_recorder(capture, backend);
-    backend->ops->close(backend);
-    return status;
-}
-
-static int add_devices(struct ktrace_capture *capture, struct kt_backend *const *backends, uint32_t count)
-{
-    int status = KTRACE_OK;
-    for (uint32_t i = 0; i < count; i++) {
-        if (status == KTRACE_OK)
-            status = add_first(capture, backends[i]);
-        else
-            backends[i]->ops->close(backends[i]);
-    }
-    if (status == KTRACE_OK)
-        status = add_chosen(capture);
-    if (status == KTRACE_OK && capture->recorder_count == 0)
-        status = kt_fail(KTRACE_ERROR_ARGUMENT, "%s chooses no device that is there", capture->settings.devices.who);
-    return status;
-}
-
-static int wait_for_devices(const struct ktrace_capture *capture)
-{
-    const uint32_t count = recorder_count(capture);
-    int status = KTRACE_OK;
-    for (uint32_t i = 0; i < count && status == KTRACE_OK; i++)
-        status = capture->recorders[i]->backend->ops->synchronize(capture->recorders[i]->backend);
-    return status;
-}
-
-/* ---- Arming, with the state lock held ------------------------------------------------------------------------------ */
-
-static int arm_known(struct ktrace_capture *capture)
-{
-    int status = KTRACE_OK;
-    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
-        status = kt_arming_update(&capture->recorders[i]->arming);
-    return status;
-}
-
-/* What came after begin: modules, and with a lock less, devices. */
-static int arm_newcomers(struct ktrace_capture *capture)
-{
-    const uint32_t before = capture->next_module;
-    const int status = arm_known(capture);
-    capture->modules_late += (capture->next_module - before) / capture->recorder_count;
-    return status;
-}
-
-static int disarm(struct ktrace_capture *capture)
-{
-    int first_status = KTRACE_OK;
-    for (uint32_t i = 0; i < capture->recorder_count; i++) {
-        const int status = kt_arming_disarm(&capture->recorders[i]->arming);
-        if (first_status == KTRACE_OK)
-            first_status = status;
-    }
-    return first_status;
-}
-
-static int module_attached(struct kt_registry_listener *listener, struct kt_registry_entry *entry)
-{
-    struct ktrace_capture *capture = (struct ktrace_capture *)listener;
-    int status = KTRACE_OK;
-    if (entry->arch != capture->recorders[0]->facts.arch)
-        return KTRACE_OK;
-    if (capture->runtime && !has_owner(capture, entry->owner) &&
-        capture->settings.devices.kind != KT_DEVICES_LIST) { /* the first of a device that was not in use */
-        struct kt_backend *backend = NULL;
-        status = capture->runtime->open_owner(&backend, entry->owner);
-        if (status == KTRACE_OK)
-            status = add_recorder(capture, backend);
-    }
-    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
-        status = kt_arming_add(&capture->recorders[i]->arming, entry);
-    return status;
-}
-
-static void module_detached(struct kt_registry_listener *listener, struct kt_registry_entry *entry)
-{
-    struct ktrace_capture *capture = (struct ktrace_capture *)listener;
-    for (uint32_t i = 0; i < capture->recorder_count; i++)
-        kt_arming_remove(&capture->recorders[i]->arming, entry);
-}
-
-static void set_armed(struct ktrace_capture *capture)
-{
-    armed = capture;
-    if (capture)
-        capture->phase = ARMED;
-    kt_registry_listen(capture ? &capture->listener : NULL);
-}
-
-/* ---- Gathering: what was recorded becomes a snapshot, with the operation lock held ---------------------------------- */
-
-enum then { GO_ON, REST, END };
-
-static void add_usage(struct kt_usage *sum, const struct kt_usage *usage)
-{
-    sum->waves_recorded += usage->waves_recorded;
-    sum->waves_dropped += usage->waves_dropped;
-    sum->waves_filtered += usage->waves_filtered;
-    sum->headers_missing += usage->headers_missing;
-}
-
-/* Adds a part to `*sum`, which may be NULL. Takes it over. */
-static int add_part(struct kt_snapshot **sum, struct kt_snapshot *part)
-{
-    if (*sum == NULL) {
-        *sum = part;
-        return KTRACE_OK;
-    }
-    const int status = kt_snapshot_append(*sum, part);
-    if (status < 0)
-        kt_snapshot_destroy(part);
-    return status;
-}
-
-static int fail_on_device(const struct ktrace_capture *capture, const struct kt_recorder *recorder, int status)
-{
-    const struct kt_failure failure = kt_failure_keep(status);
-    if (capture->recorder_count == 1)
-        return status;
-    return kt_fail(status, "device %u (%s): %.900s", recorder->facts.ordinal, recorder->facts.name, failure.sentence);
-}
-
-/* All parts are taken, so that each device is clean, also when one fails. `everything`: not only what is left. */
-static int take_parts(struct ktrace_capture *capture, int everything)
-{
-    struct kt_failure failure = {.status = KTRACE_OK};
-    for (uint32_t i = 0; i < capture->recorder_count; i++) {
-        struct kt_recorder *recorder = capture->recorders[i];
-        struct kt_snapshot *part = NULL;
-        struct kt_usage usage = {0};
-        if (!recorder->has_left && !everything)
-            continue;
-        int status = kt_recorder_take(&part, &usage, recorder);
-        add_usage(&capture->usage, &usage);
-        status = status < 0 ? fail_on_device(capture, recorder, status) : add_part(&capture->taken, part);
-        if (status < 0 && failure.status == KTRACE_OK)
-            failure = kt_failure_keep(status);
-    }
-    return failure.status < 0 ? kt_fail_again(&failure) : KTRACE_OK;
-}
-
-/* Waves that start after this are of the next gathering. */
-static int turn(struct ktrace_capture *capture)
-{
-    int status = KTRACE_OK;
-    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
-        status = kt_recorder_turn(capture->recorders[i]);
-    return status;
-}
-
-static void forget_taken(struct ktrace_capture *capture)
-{
-    kt_snapshot_destroy(capture->taken);
-    capture->taken = NULL;
-    capture->usage = (struct kt_usage){0};
-}
-
-static int finish_snapshot(struct kt_snapshot *snapshot, struct ktrace_capture *capture, const struct kt_usage *usage)
-{
-    const struct kt_explanation about = {.recorders = (const struct kt_recorder *const *)capture->recorders,
-                                         .recorder_count = capture->recorder_count,
-                                         .usage = *usage,
-                                         .modules_late = capture->modules_late,
-                                         .devices_late = capture->devices_late};
-    char *name = strdup(capture->settings.name), *warning = kt_explain(&about);
-    if (!name || !warning) {
-        free(name);
-        free(warning);
-        return kt_fail_memory(1024);
-    }
-    free(snapshot->name);
-    free(snapshot->warning);
-    snapshot->name = name;
-    snapshot->warning = warning;
-    return KTRACE_OK;
-}
-
-/* With the state lock held. */
-static int hand_over(struct kt_snapshot **out, struct ktrace_capture *capture)
-{
-    const int status = finish_snapshot(capture->taken, capture, &capture->usage);
-    if (status < 0)
-        return status;
-    *out = capture->taken;
-    capture->taken = NULL;
-    capture->usage = (struct kt_usage){0};
-    capture->modules_late = capture->devices_late = 0;
-    return KTRACE_OK;
-}
-
-/* Devices that came into use since. What cannot be added is left out: the others are still right. */
-static void add_newcomers(struct ktrace_capture *capture)
-{
-    const uint32_t before = capture->recorder_count;
-    if (capture->settings.devices.kind == KT_DEVICES_ACTIVE)
-        add_chosen(capture);
-    capture->devices_late += capture->recorder_count - before;
-}
-
-/* Everything that was recorded since the last gathering. Every wave is in exactly one, also if it starts meanwhile. Of a
- * capture that is to rest or to end the modules are disarmed; `*disarmed` says whether that failed. KTRACE_ERROR_STATE before
- * that: nothing was touched. */
-static int gather(struct kt_snapshot **out, int *disarmed, struct ktrace_capture *capture, enum then then)
-{
-    int status = wait_for_devices(capture);
-    if (status < 0)
-        return status;
-    kt_state_lock();
-    if (then == GO_ON)
-        add_newcomers(capture);
-    for (uint32_t i = 0; i < capture->recorder_count; i++)
-        kt_recorder_anchor(capture->recorders[i]);
-    if (then == GO_ON)
-        status = arm_newcomers(capture);
-    else
-        *disarmed = disarm(capture);
-    if (status == KTRACE_OK) /* what an earlier one turned from and could not wait for */
-        status = take_parts(capture, 0);
-    if (status == KTRACE_OK && then != END)
-        status = turn(capture);
-    kt_state_unlock();
-    if (status == KTRACE_OK)
-        status = wait_for_devices(capture);
-    if (status == KTRACE_ERROR_STATE && then == GO_ON)
-        return status; /* a graph is captured since a moment ago: the rest is for the next one */
-    kt_state_lock();
-    if (status == KTRACE_OK)
-        status = take_parts(capture, then == END);
-    if (status == KTRACE_OK)
-        status = hand_over(out, capture);
-    if (status < 0)
-        forget_taken(capture);
-    kt_state_unlock();
-    return status;
-}
-
-/* ---- What a capture shows, with the operation lock held ------------------------------------------------------------- */
-
-static int is_empty(const struct kt_snapshot *snapshot)
-{
-    return snapshot->wave_count == 0 && snapshot->waves_filtered == 0 && snapshot->waves_dropped == 0;
-}
-
-/* `fresh` behind what is growing, if that holds anything. Takes it over. */
-static int join(struct kt_snapshot **out, const struct ktrace_capture *capture, struct kt_snapshot *fresh)
-{
-    struct kt_snapshot *sum = NULL;
-    *out = fresh;
-    if (!capture->growing || is_empty(capture->shown->snapshot))
-        return KTRACE_OK;
-    int status = kt_snapshot_copy(&sum, capture->shown->snapshot);
-    if (status == KTRACE_OK && is_empty(fresh))
-        kt_snapshot_destroy(fresh);
-    else if (status == KTRACE_OK)
-        status = kt_snapshot_append(sum, fresh);
-    if (status < 0) {
-        kt_snapshot_destroy(sum);
-        kt_snapshot_destroy(fresh);
-    }
-    *out = sum;
-    return status;
-}
-
-/* `fresh` is shown from now on, with what is growing. Takes it over. */
-static int show(struct ktrace_capture *capture, struct kt_snapshot *fresh, int growing)
-{
-    struct kt_snapshot *sum;
-    struct ktrace_trace *trace = NULL;
-    int status = join(&sum, capture, fresh);
-    if (status == KTRACE_OK)
-        status = kt_trace_from_snapshot(&trace, sum);
-    if (status < 0)
-        return status;
-    ktrace_trace_destroy(capture->shown);
-    capture->shown = trace;
-    capture->growing = growing;
-    return KTRACE_OK;
-}
-
-/* The same, but what is shown stays if nothing is new. */
-static int show_news(struct ktrace_capture *capture, struct kt_snapshot *fresh)
-{
-    if (capture->shown == NULL || !is_empty(fresh))
-        return show(capture, fresh, 1);
-    kt_snapshot_destroy(fresh);
-    return KTRACE_OK;
-}
-
-static void show_nothing(struct ktrace_capture *capture)
-{
-    ktrace_trace_destroy(capture->shown);
-    capture->shown = NULL;
-    capture->growing = 0;
-}
-
-/* ---- The life of a capture ------------------------------------------------------------------------------------------ */
+/* ---- What may be done with a capture -------------------------------------------------------------------------------- */
 
 static int is_live(const struct ktrace_capture *capture)
 {
@@ -507,13 +120,7 @@ static void sweep(void)
 /* `keep_memory`: modules may still record into it. */
 static void release_devices(struct ktrace_capture *capture, int keep_memory)
 {
-    kt_state_lock();
-    const uint32_t count = capture->recorder_count;
-    capture->phase = ENDED;
-    __atomic_store_n(&capture->recorder_count, 0, __ATOMIC_RELEASE);
-    kt_state_unlock();
-    for (uint32_t i = 0; i < count; i++)
-        kt_recorder_close(capture->recorders[i], keep_memory);
+    kt_capture_close_devices(capture, keep_memory);
     kt_state_lock();
     sweep();
     kt_state_unlock();
@@ -521,11 +128,12 @@ static void release_devices(struct ktrace_capture *capture, int keep_memory)
 
 static void free_capture(struct ktrace_capture *capture)
 {
-    forget_taken(capture);
-    show_nothing(capture);
+    kt_capture_show_nothing(capture);
     kt_settings_release(&capture->settings);
     free(capture);
 }
+
+/* ---- Who is armed --------------------------------------------------------------------------------------------------- */
 
 /* Once nothing else is armed, what rests goes on. */
 static void resume_background(void)
@@ -534,17 +142,12 @@ static void resume_background(void)
     kt_state_lock();
     struct ktrace_capture *capture = armed == NULL ? background : NULL;
     if (capture) {
-        for (uint32_t i = 0; i < capture->recorder_count; i++) {
-            const int rearmed = kt_arming_rearm(&capture->recorders[i]->arming);
-            status = status < 0 ? status : rearmed;
-        }
-        const int known = arm_known(capture);
-        status = status < 0 ? status : known;
+        status = kt_capture_rearm(capture);
         set_armed(capture);
     }
     kt_state_unlock();
     if (status < 0)
-        kt_log("process-wide collection could not go on for every module: %s", ktrace_last_error());
+        kt_log_later("process-wide collection could not go on for every module: %s", ktrace_last_error());
 }
 
 /* What is armed makes room for a capture that begins. KTRACE_ERROR_STATE: it is as it was. Other failures cost what it had
@@ -557,16 +160,15 @@ static int make_room(void)
     if (capture == NULL)
         return KTRACE_OK;
     const int lingers = capture != background;
-    int status = gather(&fresh, &disarmed, capture, lingers ? END : REST);
+    int status = kt_capture_gather(&fresh, &disarmed, capture, lingers ? KT_CAPTURE_END : KT_CAPTURE_REST);
     if (status == KTRACE_ERROR_STATE)
         return status;
     if (status == KTRACE_OK)
-        status = show_news(capture, fresh);
+        status = kt_capture_show_news(capture, fresh);
     if (status < 0)
-        kt_log("what was recorded before the capture began is lost: %s", ktrace_last_error());
+        kt_log_later("what was recorded before the capture began is lost: %s", ktrace_last_error());
     kt_state_lock();
     set_armed(NULL);
-    capture->phase = RESTING;
     kt_state_unlock();
     if (lingers)
         release_devices(capture, disarmed < 0);
@@ -591,14 +193,15 @@ static void unlink_live(struct ktrace_capture *capture)
 static int start(struct ktrace_capture *capture, struct kt_backend *const *backends, uint32_t count, int is_background)
 {
     int disarmed = KTRACE_OK;
-    int status = add_devices(capture, backends, count);
+    int status = kt_capture_open_devices(capture, backends, count);
     kt_state_lock();
     sweep();
     if (status == KTRACE_OK)
-        status = arm_known(capture);
+        status = kt_capture_arm(capture);
+    capture->modules_late = 0; /* they were there */
     if (status < 0) {
         const struct kt_failure failure = kt_failure_keep(status);
-        disarmed = disarm(capture);
+        disarmed = kt_capture_disarm(capture);
         kt_fail_again(&failure);
     } else {
         link_live(capture);
@@ -662,13 +265,11 @@ static int begin(struct ktrace_capture **out, struct kt_backend *const *backends
         capture->runtime = status == KTRACE_OK ? kt_backend_runtime_of(chosen) : NULL;
     }
     if (status == KTRACE_OK) {
-        capture->listener.attached = module_attached;
-        capture->listener.detached = module_detached;
         status = lock_to_begin(kind);
     }
     if (status == KTRACE_OK) {
         status = begin_locked(capture, backends, &count, kind);
-        kt_operation_unlock();
+        unlock_operation();
     }
     if (status < 0) {
         for (uint32_t i = 0; i < count; i++)
@@ -707,7 +308,7 @@ void kt_capture_arm_now(struct ktrace_capture *capture)
 {
     if (!kt_state_trylock())
         return;
-    if (capture == armed && arm_newcomers(capture) < 0)
+    if (capture == armed && kt_capture_arm(capture) < 0)
         kt_log("process-wide collection could not arm a module: %s", ktrace_last_error());
     kt_state_unlock();
 }
@@ -716,7 +317,7 @@ void kt_capture_arm_now(struct ktrace_capture *capture)
 static int close_window(struct ktrace_capture *capture, struct kt_snapshot **fresh, int stay)
 {
     int disarmed = KTRACE_OK;
-    int status = gather(fresh, &disarmed, capture, stay ? GO_ON : END);
+    int status = kt_capture_gather(fresh, &disarmed, capture, stay ? KT_CAPTURE_GO_ON : KT_CAPTURE_END);
     if (status == KTRACE_ERROR_STATE)
         return status;
     kt_state_lock();
@@ -763,12 +364,12 @@ int ktrace_capture_stop(struct ktrace_capture *capture)
     if (status == KTRACE_OK)
         status = close_window(capture, &fresh, capture->settings.stay_armed);
     if (status == KTRACE_OK)
-        status = show_news(capture, fresh);
+        status = kt_capture_show_news(capture, fresh);
     if (status == KTRACE_OK) {
         shown = kt_trace_retain(capture->shown);
         capture->growing = 0; /* a read behind it has what came since */
     }
-    kt_operation_unlock();
+    unlock_operation();
     tell_if_empty(shown);
     ktrace_trace_destroy(shown);
     kt_process_wide_start(); /* if it could not begin in the window */
@@ -799,7 +400,7 @@ void ktrace_capture_destroy(struct ktrace_capture *capture)
     kt_operation_lock();
     if (check_locked(capture, "ktrace_capture_destroy", check_live) == KTRACE_OK)
         destroy(capture);
-    kt_operation_unlock();
+    unlock_operation();
 }
 
 int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture)
@@ -809,23 +410,23 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
     kt_operation_lock();
     int status = check_locked(capture, "ktrace_capture_end", check_live);
     if (status < 0) {
-        kt_operation_unlock();
+        unlock_operation();
         return status;
     }
     if (capture == armed) {
         status = close_window(capture, &fresh, 0);
         if (status == KTRACE_ERROR_STATE) {
-            kt_operation_unlock();
+            unlock_operation();
             return status;
         }
         if (status == KTRACE_OK)
-            status = show(capture, fresh, 0);
+            status = kt_capture_show(capture, fresh, 0);
     }
     if (status == KTRACE_OK && capture->shown)
         trace = kt_trace_retain(capture->shown);
     const struct kt_failure failure = kt_failure_keep(status);
     destroy(capture);
-    kt_operation_unlock();
+    unlock_operation();
     tell_if_empty(trace);
     if (failure.status < 0)
         return kt_fail_again(&failure);
@@ -838,37 +439,13 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
 
 /* ---- Looking and clearing ------------------------------------------------------------------------------------------- */
 
-static int clear(struct ktrace_capture *capture)
-{
-    int status = wait_for_devices(capture);
-    if (status < 0)
-        return status;
-    kt_state_lock();
-    status = arm_known(capture);
-    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
-        status = kt_recorder_drop(capture->recorders[i]); /* of a read that could not wait */
-    if (status == KTRACE_OK)
-        status = turn(capture);
-    forget_taken(capture);
-    kt_state_unlock();
-    if (status == KTRACE_OK)
-        status = wait_for_devices(capture);
-    kt_state_lock();
-    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
-        status = kt_recorder_drop(capture->recorders[i]);
-    kt_state_unlock();
-    return status;
-}
-
 int ktrace_capture_clear(struct ktrace_capture *capture)
 {
     kt_operation_lock();
     int status = check_locked(capture, "ktrace_capture_clear", check_records);
     if (status == KTRACE_OK)
-        status = clear(capture);
-    if (status == KTRACE_OK)
-        show_nothing(capture);
-    kt_operation_unlock();
+        status = kt_capture_forget_records(capture);
+    unlock_operation();
     return status;
 }
 
@@ -881,12 +458,12 @@ int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *captur
     kt_operation_lock();
     int status = check_locked(capture, "ktrace_capture_read", check_records);
     if (status == KTRACE_OK)
-        status = gather(&fresh, &disarmed, capture, GO_ON);
+        status = kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_GO_ON);
     if (status == KTRACE_OK)
-        status = show(capture, fresh, 0);
+        status = kt_capture_show(capture, fresh, 0);
     if (status == KTRACE_OK)
         *out = kt_trace_retain(capture->shown);
-    kt_operation_unlock();
+    unlock_operation();
     return status;
 }
 
@@ -896,9 +473,9 @@ static int look(struct ktrace_trace **out, struct ktrace_capture *capture, int r
     struct kt_snapshot *fresh = NULL;
     int disarmed, status = KTRACE_OK;
     if (records) {
-        status = gather(&fresh, &disarmed, capture, GO_ON);
+        status = kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_GO_ON);
         if (status == KTRACE_OK)
-            status = show_news(capture, fresh);
+            status = kt_capture_show_news(capture, fresh);
     } else if (capture->shown == NULL) {
         status = kt_fail(KTRACE_ERROR_STATE, "the capture has nothing to show: its last read failed");
     }
@@ -915,7 +492,7 @@ int ktrace_capture_snapshot(struct ktrace_trace **out, struct ktrace_capture *ca
     int status = check_locked(capture, "ktrace_capture_snapshot", check_live);
     if (status == KTRACE_OK)
         status = look(out, capture, capture == window);
-    kt_operation_unlock();
+    unlock_operation();
     return status;
 }
 
@@ -925,18 +502,18 @@ int kt_capture_collect_background(struct ktrace_trace **out, int *is_new, struct
     int disarmed, status = KTRACE_OK;
     kt_operation_lock();
     if (capture == armed)
-        status = gather(&fresh, &disarmed, capture, GO_ON);
+        status = kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_GO_ON);
     if (status == KTRACE_OK) {
-        *is_new = capture->growing || (fresh && (capture->shown == NULL || !is_empty(fresh)));
+        *is_new = capture->growing || (fresh && (capture->shown == NULL || !kt_capture_is_empty(fresh)));
         if (fresh && *is_new)
-            status = show(capture, fresh, 0);
+            status = kt_capture_show(capture, fresh, 0);
         else
             kt_snapshot_destroy(fresh);
         capture->growing = 0;
     }
     if (status == KTRACE_OK)
         *out = capture->shown ? kt_trace_retain(capture->shown) : NULL;
-    kt_operation_unlock();
+    unlock_operation();
     return status;
 }
 
@@ -945,10 +522,10 @@ int kt_capture_end_background(struct ktrace_capture *capture)
     kt_operation_lock();
     int disarmed = KTRACE_OK;
     struct kt_snapshot *fresh = NULL;
-    const int status = capture == armed ? gather(&fresh, &disarmed, capture, END) : KTRACE_OK;
+    const int status = capture == armed ? kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_END) : KTRACE_OK;
     kt_snapshot_destroy(fresh);
     if (status == KTRACE_ERROR_STATE) {
-        kt_operation_unlock();
+        unlock_operation();
         return status;
     }
     kt_state_lock();
@@ -960,30 +537,8 @@ int kt_capture_end_background(struct ktrace_capture *capture)
     kt_state_unlock();
     release_devices(capture, disarmed < 0);
     free_capture(capture);
-    kt_operation_unlock();
+    unlock_operation();
     return KTRACE_OK;
-}
-
-static int peek(struct kt_snapshot **out, struct ktrace_capture *capture)
-{
-    struct kt_snapshot *sum = NULL;
-    struct kt_usage usage = {0};
-    int status = KTRACE_OK;
-    for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++) {
-        struct kt_snapshot *part = NULL;
-        struct kt_usage of_part = {0};
-        status = kt_recorder_peek(&part, &of_part, capture->recorders[i]);
-        add_usage(&usage, &of_part);
-        if (status == KTRACE_OK)
-            status = add_part(&sum, part);
-    }
-    if (status == KTRACE_OK)
-        status = finish_snapshot(sum, capture, &usage);
-    if (status < 0)
-        kt_snapshot_destroy(sum);
-    else
-        *out = sum;
-    return status;
 }
 
 int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capture *capture)
@@ -994,7 +549,7 @@ int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capture *captur
     kt_state_lock();
     int status = check_records(capture, "ktrace_capture_peek");
     if (status == KTRACE_OK)
-        status = peek(&snapshot, capture);
+        status = kt_capture_peek(&snapshot, capture);
     kt_state_unlock();
     return status < 0 ? status : kt_trace_from_snapshot(out, snapshot);
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "error.h"
 
@@ -46,6 +47,26 @@ void kt_log(const char *format, ...)
     va_start(arguments, format);
     say(format, arguments);
     va_end(arguments);
+}
+
+static _Thread_local char later[1024];
+
+void kt_log_later(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(later, sizeof later, format, arguments);
+    va_end(arguments);
+}
+
+void kt_log_told_later(void)
+{
+    if (later[0] == 0)
+        return;
+    char sentence[sizeof later];
+    memcpy(sentence, later, sizeof sentence);
+    later[0] = 0;
+    kt_log("%s", sentence);
 }
 
 void kt_tell(const char *format, ...)
