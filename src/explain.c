@@ -1,5 +1,6 @@
 #include "explain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend_choice.h"
@@ -29,13 +30,23 @@ static const char *problem_of(const struct kt_explanation *about)
     return "";
 }
 
+static void put_filtered(struct kt_text *text, const struct kt_explanation *about)
+{
+    const struct kt_recorder *recorder = about->recorders[0]; /* they all have the same filter */
+    char *filter = NULL;
+    kt_put(text, "nothing was recorded: the filter turned away all %llu waves",
+           (unsigned long long)about->usage.waves_filtered);
+    if (ktrace_filter_format(&filter, &recorder->arming.control.filter, recorder->facts.arch) == KTRACE_OK)
+        kt_put(text, " (%s)", filter);
+    free(filter);
+}
+
 static void put_nothing(struct kt_text *text, const struct kt_explanation *about)
 {
     const int is_amdgcn = about->recorders[0]->facts.arch == KTRACE_ARCH_AMDGCN;
     const uint32_t modules = modules_armed(about);
     if (about->usage.waves_filtered)
-        kt_put(text, "nothing was recorded: the filter turned away all %llu waves",
-               (unsigned long long)about->usage.waves_filtered);
+        put_filtered(text, about);
     else if (modules == 0 && *problem_of(about))
         kt_put(text, "nothing was recorded");
     else if (modules == 0)
