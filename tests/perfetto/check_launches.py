@@ -26,22 +26,29 @@ def run(*command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def blocks(dump):
-    """The text of every root track, and of every launch under it: {root: {None: head, launch: text}}."""
-    found, root, launch = {}, None, None
+def launches_of(dump):
+    """{index: (the tracks it lies under, its own text)}."""
+    found, path, index = {}, [], None
     for line in dump.splitlines():
-        if not line.startswith(" "):
-            root, launch = line, None
-        elif match := re.match(r"  launch #(\d+): ", line):
-            launch = int(match[1])
-        texts = found.setdefault(root, {})
-        texts[launch] = texts.get(launch, "") + line + "\n"
+        depth = (len(line) - len(line.lstrip())) // 2
+        if line.lstrip().startswith("| "):  # what lies on a track, not a track
+            depth = len(path)
+        else:
+            del path[depth:]
+            path.append(line.strip())
+            match = re.match(r"launch #(\d+): ", path[-1])
+            if match:
+                index, launch_depth = int(match[1]), depth
+                found[index] = (tuple(path[:-1]), "")
+            elif index is not None and depth <= launch_depth:
+                index = None
+        if index is not None:
+            found[index] = (found[index][0], found[index][1] + line + "\n")
     return found
 
 
-def launches_of(dump):
-    return {launch: (root, text) for root, texts in blocks(dump).items() for launch, text in texts.items()
-            if launch is not None}
+def roots_of(dump):
+    return [line for line in dump.splitlines() if not line.startswith(" ")]
 
 
 def facts_of(dump):
@@ -67,7 +74,7 @@ def check(ktrace, work, recording):
         index = launch["launch_id"]
         require(launches_of(dump) == {index: expected[index]}, "{} differs from launch {} of the whole trace:\n{}", path,
                 index, dump)
-        require(len(blocks(dump)) == 2, "{} has other tracks", path)
+        require(len(roots_of(dump)) == 2, "{} has other tracks: {}", path, roots_of(dump))
         track, facts = facts_of(dump)
         for text in (f" only launch #{index}", f" only_launch={index}u", " launches=1u", f" waves={launch['waves']}u",
                      f" events={launch['events']}u"):
