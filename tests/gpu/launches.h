@@ -167,6 +167,7 @@ __device__ __forceinline__ void tell(told *of_this_launch)
     of_this_launch->grid_id = id;
     atomicMax(&of_this_launch->not_first_ns, ~now);
     atomicMax(&of_this_launch->last_ns, now);
+    __syncwarp(); /* a compiler may let one lane add for all; the next event is one of the whole wave */
 }
 
 /* Waits until its group of `size` is complete: the first `size` that come are one, the next another. False after two

@@ -27,6 +27,7 @@ __global__ void node_b(int *replay)
     KTRACE_RANGE("body", (int)blockIdx.x);
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *replay += 1;
+    __syncwarp();
 }
 
 /* Several nodes of a graph, told apart by their number. */
@@ -45,6 +46,7 @@ __global__ void meeting(int number, unsigned *arrived, unsigned *late)
     if (blockIdx.x == 0 && threadIdx.x == 0 && !test::meet(arrived, 2))
         atomicAdd(late, 1u);
     __syncthreads();
+    __syncwarp();
     KTRACE_MARK("met");
 }
 

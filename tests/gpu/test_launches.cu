@@ -60,6 +60,7 @@ __global__ void meeting(int number, told *all, unsigned *arrived, unsigned wante
     if (blockIdx.x == 0 && threadIdx.x == 0 && !test::meet(arrived, wanted))
         atomicAdd(late, 1u);
     __syncthreads();
+    __syncwarp();
     KTRACE_MARK("met");
     test::tell(all + number);
 }
@@ -72,8 +73,10 @@ __global__ void cooperative(int number, told *all, unsigned *sums)
     test::tell(all + number);
     if (threadIdx.x == 0)
         atomicAdd(&sums[0], 1u);
+    __syncwarp();
     KTRACE_RANGE_PUSH("barrier");
     grid.sync();
+    __syncwarp();
     KTRACE_RANGE_POP();
     if (threadIdx.x == 0)
         atomicAdd(&sums[1], sums[0]); /* all of them see all */
@@ -97,6 +100,7 @@ __device__ __forceinline__ void cluster_sum(unsigned *sums)
         sums[block] = sum;
     }
     cluster.sync();
+    __syncwarp();
 #else
     (void)sums;
 #endif
@@ -124,6 +128,7 @@ __global__ void dependent(int number, int last, told *all, unsigned *begun, int 
         test::tell(all + number);
         if (threadIdx.x == 0)
             atomicAdd(&begun[number], 1u);
+        __syncwarp();
     }
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -131,11 +136,13 @@ __global__ void dependent(int number, int last, told *all, unsigned *begun, int 
     if (blockIdx.x == 0 && threadIdx.x == 0 && number < last && !test::meet(&begun[number + 1], gridDim.x + 1))
         atomicAdd(late, 1u);
     __syncthreads();
+    __syncwarp();
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
     KTRACE_RANGE("body", *(volatile int *)&values[number]);
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *(volatile int *)&values[number + 1] = number + 1;
+    __syncwarp();
     test::tell(all + number);
 }
 

@@ -48,6 +48,7 @@ __global__ void meeting(int number, int device, volatile unsigned *came, volatil
         }
     }
     __syncthreads();
+    __syncwarp();
 }
 
 namespace

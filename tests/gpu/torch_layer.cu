@@ -12,5 +12,6 @@ extern "C" __global__ void torch_layer(float *x, int count, int layer, const int
         const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
         if (i < count)
             x[i] = 2 * x[i] + (float)layer;
+        __syncwarp();
     }
 }
