@@ -137,19 +137,18 @@ class ledger
     std::vector<uint8_t> seen_[thread_count];
 };
 
-/* Threads that launch until they are stopped. */
+/* Threads that launch until they are stopped. Each has 16 to 32 launches waiting, so that the device never idles and one who
+ * waits for it never waits long. */
 class launchers
 {
   public:
-    /* `pause_every` so many launches a thread waits for its stream and says how far it got; 0: never. `replays`: of a graph
-     * of one workgroup, which counts for itself. */
-    launchers(unsigned pause_every, bool replays, unsigned spin_ns = usual_spin_ns)
-        : pause_every_(pause_every), replays_(replays), spin_ns_(spin_ns)
+    /* `replays`: of a graph of one workgroup, which counts for itself. */
+    explicit launchers(bool replays, unsigned spin_ns = usual_spin_ns) : replays_(replays), spin_ns_(spin_ns)
     {
         test::preload(numbered);
         for (unsigned t = 0; t < thread_count; t++)
             threads_.emplace_back([this, t] { work(t); });
-        while (working_ < thread_count && errors_ == 0)
+        while (working_ < thread_count)
             std::this_thread::yield();
     }
     ~launchers()
@@ -177,6 +176,15 @@ class launchers
     {
         return done_[thread].load();
     }
+    /* Until some launches of every thread from `from` on are over: how far each is then. */
+    void wait(unsigned over[thread_count], const unsigned from[thread_count]) const
+    {
+        for (unsigned t = 0; t < thread_count; t++)
+            while (done(t) < from[t] + 16 && errors_ == 0)
+                std::this_thread::yield();
+        for (unsigned t = 0; t < thread_count; t++)
+            over[t] = done(t);
+    }
 
   private:
     void work(unsigned t)
@@ -199,6 +207,9 @@ class launchers
         working_++;
         while (working_ < thread_count) /* no launch before all graphs are built */
             std::this_thread::yield();
+        cudaEvent_t passed[2] = {};
+        for (cudaEvent_t &event : passed)
+            good = good && cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess;
         for (unsigned i = 0; good && !stop_; i++) {
             begun_[t] = i + 1; /* before the launch: whoever reads it knows of all that were begun */
             if (replays_)
@@ -206,14 +217,18 @@ class launchers
             else
                 numbered<<<blocks, 32 * waves_per_block, 0, stream>>>(t, i, nullptr, spin_ns_);
             good = good && cudaGetLastError() == cudaSuccess;
-            if (pause_every_ && (i + 1) % pause_every_ == 0) {
-                good = good && cudaStreamSynchronize(stream) == cudaSuccess;
-                done_[t] = i + 1;
+            if (i % 16 == 15) {
+                const cudaEvent_t latest = passed[i / 16 % 2], before = passed[1 - i / 16 % 2];
+                good = good && cudaEventRecord(latest, stream) == cudaSuccess &&
+                       cudaEventSynchronize(before) == cudaSuccess;
+                done_[t] = i - 15;
             }
-            errors_ += !good;
         }
+        errors_ += !good;
         errors_ += cudaStreamSynchronize(stream) != cudaSuccess;
         done_[t] = begun_[t].load();
+        for (const cudaEvent_t event : passed)
+            cudaEventDestroy(event);
         if (executable)
             cudaGraphExecDestroy(executable);
         if (graph)
@@ -222,7 +237,6 @@ class launchers
         cudaStreamDestroy(stream);
     }
 
-    const unsigned pause_every_;
     const bool replays_;
     const unsigned spin_ns_;
     std::atomic<bool> stop_{false};
@@ -278,7 +292,7 @@ void check_reads(bool replays, unsigned waves_of_launch)
     ledger ledger;
     test::capture capture;
     REQUIRE(capture.begin(roomy()) == 0);
-    launchers launchers(0, replays);
+    launchers launchers(replays);
     int empty = 0;
     for (int i = 0; i < reads; i++) {
         const uint64_t before = ledger.recorded;
@@ -315,7 +329,7 @@ TEST_CASE(two_readers)
     ledger ledgers[2], all;
     test::capture capture;
     REQUIRE(capture.begin(roomy()) == 0);
-    launchers launchers(0, false);
+    launchers launchers(false);
     std::vector<ktrace_trace *> traces[2];
     int status[2] = {};
     std::vector<std::thread> readers;
@@ -345,11 +359,11 @@ TEST_CASE(two_readers)
  * few of them, of longer kernels. */
 TEST_CASE(snapshots_lose_nothing)
 {
-    const int looks = test::quick() ? 4 : 10;
+    const int looks = test::quick() ? 4 : 20;
     ledger ledger;
     test::capture capture;
     REQUIRE(capture.begin(roomy()) == 0);
-    launchers launchers(0, false, 5 * usual_spin_ns);
+    launchers launchers(false, 5 * usual_spin_ns);
     uint64_t before = 0;
     for (int i = 0; i < looks; i++) {
         ktrace_trace *trace = nullptr;
@@ -377,7 +391,7 @@ TEST_CASE(clear_forgets_the_past_only)
     const int rounds = test::quick() ? 10 : 60;
     test::capture capture;
     REQUIRE(capture.begin(roomy()) == 0);
-    launchers launchers(8, false);
+    launchers launchers(false);
     uint64_t kept = 0, cleared = 0, lost = 0, undead = 0;
     for (int round = 0; round < rounds; round++) {
         unsigned over[thread_count], fresh[thread_count], finished[thread_count];
@@ -386,11 +400,7 @@ TEST_CASE(clear_forgets_the_past_only)
         REQUIRE(capture.clear() == 0);
         for (unsigned t = 0; t < thread_count; t++)
             fresh[t] = launchers.next(t);
-        for (unsigned t = 0; t < thread_count; t++) /* until each has something to lose */
-            while (launchers.done(t) < fresh[t] + 16)
-                std::this_thread::yield();
-        for (unsigned t = 0; t < thread_count; t++)
-            finished[t] = launchers.done(t);
+        launchers.wait(finished, fresh);
         ledger ledger;
         REQUIRE(read_into(ledger, capture.handle()) == 0);
         ledger.check_sound();
@@ -417,7 +427,7 @@ TEST_CASE(clear_forgets_the_past_only)
 TEST_CASE(captures_come_and_go)
 {
     const int rounds = test::quick() ? 5 : 40;
-    launchers launchers(8, false);
+    launchers launchers(false);
     uint64_t kept = 0, lost = 0;
     for (int round = 0; round < rounds; round++) {
         unsigned fresh[thread_count], finished[thread_count];
@@ -426,11 +436,7 @@ TEST_CASE(captures_come_and_go)
         REQUIRE(capture.begin(options) == 0);
         for (unsigned t = 0; t < thread_count; t++)
             fresh[t] = launchers.next(t);
-        for (unsigned t = 0; t < thread_count; t++)
-            while (launchers.done(t) < fresh[t] + 16)
-                std::this_thread::yield();
-        for (unsigned t = 0; t < thread_count; t++)
-            finished[t] = launchers.done(t);
+        launchers.wait(finished, fresh);
         ledger ledger;
         REQUIRE(end_into(ledger, capture) == 0);
         ledger.check_sound();
