@@ -21,6 +21,8 @@
 /* How fast the two clocks may run apart. Linux turns the rate of CLOCK_REALTIME by up to 500 ppm, for NTP, and by as much again
  * while it makes good a difference (adjtimex(2)); crystals are good to 100 ppm. */
 #define DRIFT_MAX 1e-3
+/* And how fast they mostly do: what short captures leave open is drawn to 0 accordingly, or it would stretch all durations. */
+#define DRIFT_USUAL 5e-5
 /* Between two anchors nothing shows how the rate changes. NTP and temperature move a clock's rate by some ppm within minutes;
  * 10 are allowed for, so that over a second without an anchor the line may be off by 5 us in the middle. Not measured. */
 #define WANDER 1e-5
@@ -145,13 +147,23 @@ static void narrow(struct problem *problem)
     problem->from = from;
 }
 
-/* Where the lines that pass lie at `x`. */
-static double middle_at(const struct problem *problem, double x, double *half_ns)
+/* The middle of the slopes that pass, drawn to 0 as far as that is the better known of the two. */
+static double choose_slope(const struct problem *problem)
 {
-    double high = highest(problem, best_slope(problem, highest, x), x);
-    double low = -lowest(problem, best_slope(problem, lowest, x), x);
-    *half_ns = fmax(0, (high - low) / 2);
-    return (high + low) / 2;
+    const double middle = (problem->from + problem->to) / 2, half = (problem->to - problem->from) / 2;
+    const double variance = half * half / 3, usual = DRIFT_USUAL * DRIFT_USUAL;
+    return fmin(fmax(middle * usual / (usual + variance), problem->from), problem->to);
+}
+
+/* How far the lines that pass at `x` reach above and below one of this slope through 0. */
+struct reach {
+    double low, high;
+};
+
+static struct reach reach_at(const struct problem *problem, double slope, double x)
+{
+    return (struct reach){-lowest(problem, best_slope(problem, lowest, x), x) - slope * x,
+                          highest(problem, best_slope(problem, highest, x), x) - slope * x};
 }
 
 /* ---- The line --------------------------------------------------------------------------------------------------- */
@@ -210,17 +222,17 @@ int kt_host_line_fit(struct kt_host_line *out, const struct kt_device *device, u
     if (status == 0) {
         const struct kt_host_anchor *anchor = &device->anchors[0];
         const double first = after_ns(first_ns, anchor->device_ns), last = after_ns(last_ns, anchor->device_ns);
-        double first_half_ns, last_half_ns;
         narrow(&problem);
-        /* Through the middle at both ends: in between, no line that passes is further from this one. */
-        const double begin = middle_at(&problem, first, &first_half_ns), end = middle_at(&problem, last, &last_half_ns);
-        const double drift = last > first ? (end - begin) / (last - first) : (problem.from + problem.to) / 2;
+        /* In the middle of what passes at both ends; in between, no line that passes is further from it. */
+        const double drift = choose_slope(&problem);
+        const struct reach begin = reach_at(&problem, drift, first), end = reach_at(&problem, drift, last);
+        const double low = fmin(begin.low, end.low), high = fmax(begin.high, end.high);
         *out = (struct kt_host_line){.device_ns = anchor->device_ns,
                                      .host_ns = anchor->host_before_ns,
-                                     .offset_ns = begin - drift * first,
+                                     .offset_ns = (low + high) / 2,
                                      .drift = drift,
-                                     .uncertainty_ns = fmax(first_half_ns, last_half_ns) +
-                                                       wander_ns(device, first, last) + 2 * problem.widened_ns,
+                                     .uncertainty_ns = fmax(0, (high - low) / 2) + wander_ns(device, first, last) +
+                                                       2 * problem.widened_ns,
                                      .contradiction_ns = problem.widened_ns};
     }
     free(problem.low);

@@ -587,9 +587,11 @@ static int write_trace(struct events *events)
     if (trace->wave_count > UINT32_MAX / 2)
         return kt_fail(KTRACE_ERROR_UNSUPPORTED, "perfetto: %llu waves are more than the format has sequences for",
                        (unsigned long long)trace->wave_count);
-    perfetto->kernel_tracks = calloc((size_t)trace->kernel_count + 1, sizeof *perfetto->kernel_tracks);
-    if (!perfetto->kernel_tracks)
-        return kt_fail_memory(((size_t)trace->kernel_count + 1) * sizeof *perfetto->kernel_tracks);
+    const size_t devices = trace->snapshot->device_count, kernel_tracks = devices * trace->kernel_count + 1;
+    perfetto->device_tracks = calloc(devices, sizeof *perfetto->device_tracks);
+    perfetto->kernel_tracks = calloc(kernel_tracks, sizeof *perfetto->kernel_tracks);
+    if (!perfetto->device_tracks || !perfetto->kernel_tracks)
+        return kt_fail_memory(kernel_tracks * sizeof *perfetto->kernel_tracks);
     int status = collect_sites(events);
     if (status)
         return status;
@@ -632,6 +634,7 @@ static int write_perfetto(struct kt_sink *sink, const struct ktrace_trace *trace
     free(events.names);
     free(events.sites);
     free(events.ranges);
+    free(events.perfetto.device_tracks);
     free(events.perfetto.kernel_tracks);
     kt_pb_destroy(&events.perfetto.pb);
     kt_pb_destroy(&events.interned);

@@ -1,5 +1,5 @@
-/* perfetto.h - what the two halves of the Perfetto exporter share: perfetto.c (waves and events) and perfetto_tracks.c
- * (the tree of tracks, launches, and what the trace says about itself).
+/* perfetto.h - what the parts of the Perfetto exporter share: perfetto.c (waves and events), perfetto_tracks.c (the tree of
+ * tracks, launches) and perfetto_facts.c (what the trace says about itself).
  *
  * The file is what the Perfetto SDK would write, so that every version of the viewer reads it:
  *   - sequence 1 declares every track before anything is on it, and has launches and metadata with absolute times;
@@ -41,7 +41,8 @@ struct kt_perfetto {
     int64_t anchor_ps;  /* the same, from the trace's time 0: never positive */
     uint64_t next_uuid;
 
-    uint64_t *kernel_tracks; /* 0: not declared yet */
+    uint64_t *device_tracks; /* of several devices */
+    uint64_t *kernel_tracks; /* device by device; 0: not declared yet */
     /* Of the wave before: where the tree goes on. */
     uint64_t launch_track, place_track, workgroup_track;
     uint32_t place, workgroup[3];
@@ -70,7 +71,26 @@ void kt_annotate_string(struct kt_pb *pb, uint32_t field, const char *name, cons
 /* "nan", "inf", "-inf": JSON and SQL have no such numbers. NULL for a finite one. */
 const char *kt_not_finite(double value);
 
-/* The first packets: the clock, the "ktrace" track and everything that the trace says about itself. */
+/* A track of its own, below `parent` (0: at the top), with children in the order of their ranks or without any. Siblings with equal
+ * names stay apart: by default the viewer merges them. */
+uint64_t kt_perfetto_track(struct kt_perfetto *perfetto, uint64_t parent, const char *name, int32_t rank,
+                           int has_children);
+/* Under which the tracks of its kernels lie: 0 where there is one device. */
+static inline uint64_t kt_perfetto_device(const struct kt_perfetto *perfetto, uint32_t device)
+{
+    return perfetto->trace->snapshot->device_count > 1 ? perfetto->device_tracks[device] : 0;
+}
+
+/* An event at an absolute time. What is written between begin and end belongs to it. */
+struct kt_perfetto_event {
+    size_t packet, event;
+};
+struct kt_perfetto_event kt_perfetto_begin_event(struct kt_perfetto *perfetto, int64_t time_ps,
+                                                 enum kt_perfetto_value type, uint64_t track, const char *category,
+                                                 const char *name);
+void kt_perfetto_end_event(struct kt_perfetto *perfetto, struct kt_perfetto_event open);
+
+/* The first packets: the clock, the "ktrace" track, those of devices, and everything that the trace says about itself. */
 void kt_perfetto_begin(struct kt_perfetto *perfetto);
 /* The tracks of a launch and of its kernel, and its slice. */
 void kt_perfetto_launch(struct kt_perfetto *perfetto, uint64_t launch);

@@ -287,9 +287,18 @@ class Reader:
                 require(span.begin <= one.begin and one.end <= span.end, "{} leaves its span", one.name)
 
     def check_tree(self):
-        """kernel / launch / place / workgroup / wave / ranges n."""
+        """kernel / launch / place / workgroup / wave / ranges n; of several devices, each its own kernels."""
         require(self.roots and self.roots[0].name in ("ktrace", SIMULATED), "the first track is not \"ktrace\"")
-        for kernel in self.roots[1:]:
+        kernels = self.roots[1:]
+        devices = [root for root in kernels if re.match(r"device \d+: ", root.name)]
+        if devices:
+            require(devices == kernels, "a track beside those of devices")
+            for device in devices:
+                drawn = self.slices(device)
+                require(len(drawn) == 1 and drawn[0].category == "ktrace.device", "device {!r} says nothing", device.name)
+                require("clock_uncertainty_ns" in drawn[0].arguments, "device {!r} says nothing of its clock", device.name)
+            kernels = [kernel for device in devices for kernel in device.children]
+        for kernel in kernels:
             for launch in kernel.children:
                 require(re.match(r"launch #\d+: grid\(.*\) block\(.*\), \d+ of \d+ (warps|waves)$", launch.name),
                         "launch track {!r}", launch.name)

@@ -517,7 +517,7 @@ static void test_files(void **state)
     repair_put((uint8_t *)data + 16, 0, 8);
     repair(data, bytes);
     assert_int_not_equal(ktrace_trace_load_memory(&loaded, data, bytes), 0);
-    repair_put((uint8_t *)data + 16, 3, 8);
+    repair_put((uint8_t *)data + 16, 5, 8);
     repair(data, bytes);
     assert_int_equal(ktrace_trace_load_memory(&loaded, data, bytes), KTRACE_ERROR_VERSION);
     free(data);
