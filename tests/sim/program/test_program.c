@@ -462,6 +462,8 @@ static void test_second_process_compiles_nothing(void **state)
 {
     (void)state;
     char directory[512], setting[600], output[4096], command[600];
+    if (strcmp(getenv("KTRACE_SIM_CHIP"), "gfx950") == 0)
+        skip(); /* gfx942's test has both */
     assert_int_equal(make_scratch(directory, sizeof directory), 0);
     snprintf(setting, sizeof setting, "KTRACE_CACHE_DIR=%s/cache", directory);
     run_part(output, sizeof output, "use", NULL, (const char *[]){setting, NULL});

@@ -1,0 +1,169 @@
+/* The real NVRTC, which needs no GPU to compile: programs with the library's headers, templates, and what it says of mistakes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "backend/nvrtc_api.h"
+#include "ktrace/ktrace.h"
+#include "program/compile.h"
+#include "program/self_contained.h"
+#include "scratch.h"
+
+static const char source[] = "#include <ktrace/device.h>\n"
+                             "#include \"tile.h\"\n"
+                             "template <class T>\n"
+                             "__global__ void gemm(T *out, int steps)\n"
+                             "{\n"
+                             "    KTRACE_KERNEL(\"gemm\");\n"
+                             "    for (int i = 0; i < steps; i++) {\n"
+                             "        KTRACE_RANGE(\"tile\", i);\n"
+                             "        out[threadIdx.x + i * TILE] += (T)i;\n"
+                             "    }\n"
+                             "}\n"
+                             "extern \"C\" __global__ void plain(int *out) { KTRACE_KERNEL(\"plain\"); *out = 1; }\n";
+
+static struct kt_program_source copy(const char *text, const char *option)
+{
+    static const struct ktrace_program_header header = {"tile.h", "#define TILE 8\n"};
+    struct ktrace_program_options options = KTRACE_PROGRAM_OPTIONS_INIT;
+    struct kt_program_source out;
+    options.name = "gemm.cu";
+    options.headers = &header;
+    options.header_count = 1;
+    options.compiler_options = &option;
+    options.compiler_option_count = option != NULL;
+    assert_int_equal(kt_program_source_copy(&out, text, &options), 0);
+    return out;
+}
+
+static int compile(struct kt_binary *out, const char *text, const char *option, int traced, const char *kernel)
+{
+    struct kt_program_source copied = copy(text, option);
+    struct kt_compilation compilation;
+    char reason[KT_NOT_SELF_CONTAINED_BYTES];
+    assert_int_equal(kt_compilation_make(&compilation, &copied, &kt_program_cuda, "sm_90", traced, kernel), 0);
+    if (option == NULL)
+        assert_true(kt_is_self_contained(&compilation, reason));
+    const int status = kt_compile(out, &compilation);
+    kt_compilation_free(&compilation);
+    kt_program_source_free(&copied);
+    return status;
+}
+
+static int has(const struct kt_binary *binary, const char *text)
+{
+    return memmem(binary->image, binary->image_bytes, text, strlen(text)) != NULL;
+}
+
+static void test_both_specializations(void **state)
+{
+    (void)state;
+    struct kt_binary traced, untraced;
+    if (compile(&traced, source, NULL, 1, "gemm<float>") < 0 || compile(&untraced, source, NULL, 0, "gemm<float>") < 0)
+        fail_msg("%s", ktrace_last_error());
+    assert_memory_equal(traced.image, "\177ELF", 4);
+    assert_string_equal(traced.lowered.texts[0], "_Z4gemmIfEvPT_i");
+    assert_string_equal(untraced.lowered.texts[0], "_Z4gemmIfEvPT_i");
+    assert_true(has(&traced, "plain"));
+    assert_true(has(&traced, "ktrace_control"));
+    assert_false(has(&untraced, "ktrace_control"));
+    assert_string_equal(traced.log, "");
+    kt_binary_free(&traced);
+    kt_binary_free(&untraced);
+}
+
+static void test_mistakes(void **state)
+{
+    (void)state;
+    struct kt_binary binary;
+    assert_int_equal(compile(&binary, "extern \"C\" __global__ void k(int *out) { *out = nothing; }", NULL, 1, "k"),
+                     KTRACE_ERROR_COMPILE);
+    assert_string_equal(ktrace_last_error(),
+                        "gemm.cu does not compile: gemm.cu(1): error: identifier \"nothing\" is undefined "
+                        "(NVRTC; ktrace_program_log has all)");
+    kt_binary_free(&binary);
+    assert_int_equal(compile(&binary, source, NULL, 1, "gemm<nosuch>"), KTRACE_ERROR_COMPILE);
+    assert_non_null(strstr(ktrace_last_error(), "identifier \"nosuch\" is undefined"));
+    kt_binary_free(&binary);
+    assert_int_equal(compile(&binary, source, "--no-such-option", 1, "plain"), KTRACE_ERROR_COMPILE);
+    assert_non_null(strstr(ktrace_last_error(), "no-such-option"));
+    kt_binary_free(&binary);
+    assert_int_equal(compile(&binary, source, "--gpu-architecture=compute_90", 1, "plain"), KTRACE_ERROR_ARGUMENT);
+    assert_non_null(strstr(ktrace_last_error(), "made no machine code"));
+    kt_binary_free(&binary);
+    assert_int_equal(compile(&binary, "#include \"nowhere.h\"", "-I.", 1, "plain"), KTRACE_ERROR_COMPILE);
+    assert_non_null(strstr(ktrace_last_error(), "nowhere.h"));
+    kt_binary_free(&binary);
+}
+
+/* What is in memory comes before a file of that name, in the current directory too: else the cache would not be right. */
+static void test_memory_comes_first(void **state)
+{
+    (void)state;
+    struct kt_binary binary;
+    char before[4096], folder[512];
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(make_scratch(folder, sizeof folder), 0);
+    assert_int_equal(chdir(folder), 0);
+    FILE *file = fopen("tile.h", "w");
+    fputs("#error the file\n", file);
+    fclose(file);
+    const int status = compile(&binary, source, "-I.", 1, "plain");
+    assert_int_equal(unlink("tile.h"), 0);
+    assert_int_equal(chdir(before), 0);
+    assert_int_equal(rmdir(folder), 0);
+    if (status < 0)
+        fail_msg("%s", ktrace_last_error());
+    kt_binary_free(&binary);
+}
+
+/* In a child, as a library is looked for once in a process. */
+static void check_library(const char *path, const char *sentence)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct kt_rtc_api *api;
+        setenv("KTRACE_NVRTC_LIBRARY", path, 1);
+        _exit(kt_nvrtc_open(&api) != KTRACE_ERROR_UNSUPPORTED || strcmp(ktrace_last_error(), sentence) != 0);
+    }
+    int result;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+}
+
+static void test_a_library_that_is_none(void **state)
+{
+    (void)state;
+    check_library("/nonexistent/libnvrtc.so",
+                  "KTRACE_NVRTC_LIBRARY names a library that cannot be used: /nonexistent/libnvrtc.so");
+    check_library("libc.so.6",
+                  "KTRACE_NVRTC_LIBRARY names a library that cannot be used: libc.so.6 has no nvrtcVersion: NVRTC "
+                  "of CUDA 11.2 or newer is needed");
+}
+
+int main(void)
+{
+    const struct CMUnitTest first[] = {cmocka_unit_test(test_a_library_that_is_none)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_both_specializations),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_memory_comes_first),
+    };
+    const struct kt_rtc_api *api;
+    const int failed = cmocka_run_group_tests(first, NULL, NULL);
+    if (failed)
+        return failed;
+    if (kt_nvrtc_open(&api) < 0) {
+        printf("skipped: %s\n", ktrace_last_error());
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
