@@ -78,11 +78,39 @@ inline void check_launch_waves(const trace &trace)
     }
 }
 
+/* What the library says of each launch's phases is what its waves recorded: closed ranges, and marks. */
+inline void check_launch_phases(const trace &trace)
+{
+    using phase_key = std::pair<std::string, uint32_t>;
+    std::vector<std::map<phase_key, uint64_t>> recorded(trace.launches.size());
+    for (const wave &wave : trace.waves)
+        for (const event &e : wave.events)
+            if (wave.info.launch < recorded.size() &&
+                (e.kind == KTRACE_KIND_MARK || (is_begin(e) && e.partner != KTRACE_NO_INDEX)))
+                recorded[wave.info.launch][phase_key(e.name, e.kind)]++;
+    for (size_t i = 0; i < recorded.size(); i++) {
+        uint64_t count = 0;
+        KTRACE_OK_OR_RETURN(ktrace_trace_launch_phase_count(&count, trace.handle(), i));
+        CHECK(count == recorded[i].size(), "launch %zu has %llu phases, its waves %zu", i, (unsigned long long)count,
+              recorded[i].size());
+        for (uint64_t k = 0; k < count; k++) {
+            ktrace_phase_info phase{};
+            phase.struct_size = sizeof(phase);
+            KTRACE_OK_OR_RETURN(ktrace_trace_launch_phase(&phase, trace.handle(), i, k));
+            const auto found = recorded[i].find(phase_key(phase.name, phase.kind));
+            CHECK(found != recorded[i].end() && found->second == phase.count,
+                  "launch %zu, phase '%s': %llu, its waves have %llu", i, phase.name, (unsigned long long)phase.count,
+                  found != recorded[i].end() ? (unsigned long long)found->second : 0ull);
+        }
+    }
+}
+
 /* A clean trace of these launches, recorded whole, in this order. False when there are not as many. */
 inline bool check_launches(const trace &trace, const std::vector<wanted_launch> &wanted)
 {
     check_clean(trace);
     check_launch_waves(trace);
+    check_launch_phases(trace);
     CHECK(trace.launches.size() == wanted.size(), "%zu launches, expected %zu", trace.launches.size(), wanted.size());
     for (size_t i = 0; i < std::min(trace.launches.size(), wanted.size()); i++)
         check_launch(trace, i, wanted[i]);

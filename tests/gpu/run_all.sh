@@ -46,8 +46,9 @@ done
 mkdir -p "$out" || exit 2
 
 programs="test_divergence test_divergence_debug test_divergence_rdc test_divergence_shared_runtime test_payloads"
-programs="$programs test_payload_forms test_capacity test_filters test_launches test_concurrent_read"
-programs="$programs test_graph test_multi_device test_peek test_modules test_modules_rdc test_truth test_torch_graph"
+programs="$programs test_payload_forms test_capacity test_filters test_launches test_concurrent_read test_collection"
+programs="$programs test_graph test_multi_device test_peek test_modules test_modules_rdc test_program test_truth"
+programs="$programs test_torch_graph"
 for name in $chosen; do
     case " $programs " in
     *" $name "*) ;;
