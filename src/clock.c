@@ -135,7 +135,7 @@ static void choose_reference(struct timeline *timeline)
         if (device->fit.wave_count && (best == count || (device->has_line && !timeline->devices[best].has_line)))
             best = i;
     }
-    timeline->reference = best;
+    timeline->reference = timeline->trace->timeline_device = best;
 }
 
 /* What two devices' waves are apart by. Those of one capture are not 40 days apart: then an anchor is false. */

@@ -40,6 +40,7 @@ static int append_all(struct kt_json *json, const struct ktrace_trace *trace)
     kt_json_trace_info(json, &info);
     kt_json_close(json, '}');
     kt_json_string(json, "warning", ktrace_trace_warning(trace));
+    status = kt_json_devices(json, trace);
     kt_json_key(json, "launches");
     kt_json_open(json, '[');
     for (uint64_t i = 0; status == KTRACE_OK && i < trace->launch_count; i++)

@@ -30,6 +30,20 @@ enum { KT_PHASE_COLUMNS = 11 };
 extern const struct kt_table_column kt_phase_columns[KT_PHASE_COLUMNS];
 void kt_phase_row(struct kt_table *table, const struct ktrace_phase_info *phase);
 
+/* "SMs", "CUs" or "places". */
+static inline const char *kt_places_word(uint32_t arch)
+{
+    return arch == KTRACE_ARCH_NVIDIA ? "SMs" : arch == KTRACE_ARCH_AMDGCN ? "CUs" : "places";
+}
+
+/* How a device's times compare with those of the others: "within 4.54 us of the host's clock", "cannot be compared", "of one
+ * clock". */
+void kt_device_times(struct kt_string *text, const struct ktrace_trace *trace, uint32_t device);
+/* The table of devices, with an empty line before it; nothing of one device. */
+void kt_append_devices(struct kt_string *text, const struct ktrace_trace *trace);
+/* The member "devices" of an object that is open; nothing of one device. */
+int kt_json_devices(struct kt_json *json, const struct ktrace_trace *trace);
+
 /* The members of an object that is open. */
 void kt_json_trace_info(struct kt_json *json, const struct ktrace_trace_info *info);
 void kt_json_launch(struct kt_json *json, const struct ktrace_launch_info *launch, uint32_t arch);

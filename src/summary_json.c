@@ -1,5 +1,6 @@
 /* The summary as JSON: keys are the names of the public structs' fields, in their order, and only ever added to. A phase's
- * kind is a word. "simulated" and "queue" are there where they say something: 1, and on amdgcn. */
+ * kind is a word. "simulated", "queue", "devices" and "device" are there where they say something: 1, on amdgcn, and of several
+ * devices. A number that is infinite is null. */
 #include "error.h"
 #include "json.h"
 #include "summary.h"
@@ -28,6 +29,8 @@ void kt_json_trace_info(struct kt_json *json, const struct ktrace_trace_info *in
     kt_json_real(json, "clock_residual_ns", info->clock_residual_ns);
     if (info->simulated)
         kt_json_count(json, "simulated", 1);
+    if (info->devices > 1)
+        kt_json_count(json, "devices", info->devices);
 }
 
 void kt_json_launch(struct kt_json *json, const struct ktrace_launch_info *launch, uint32_t arch)
@@ -78,6 +81,8 @@ static int append_all(struct kt_json *json, const struct ktrace_trace *trace)
         kt_json_trace_info(json, &info);
     kt_json_close(json, '}');
     kt_json_string(json, "warning", ktrace_trace_warning(trace));
+    if (status == 0)
+        status = kt_json_devices(json, trace);
     kt_json_key(json, "launches");
     kt_json_open(json, '[');
     for (uint64_t i = 0; status == 0 && i < trace->launch_count; i++) {
@@ -85,6 +90,8 @@ static int append_all(struct kt_json *json, const struct ktrace_trace *trace)
         status = ktrace_trace_launch(&launch, trace, i);
         kt_json_separate(json);
         kt_json_open(json, '{');
+        if (info.devices > 1)
+            kt_json_count(json, "device", launch.device);
         kt_json_launch(json, &launch, info.arch);
         kt_json_close(json, '}');
     }

@@ -36,7 +36,7 @@ static void append_head(struct kt_string *text, const struct ktrace_trace *trace
     label(text, "trace");
     kt_string_append_visible(text, info->name);
     kt_string_append(text, "\n");
-    label(text, "device");
+    label(text, info->devices == 1 ? "device" : "devices");
     kt_string_append_visible(text, info->device);
     const char *place = info->arch == KTRACE_ARCH_NVIDIA ? "SM" : info->arch == KTRACE_ARCH_AMDGCN ? "CU" : "place";
     if (info->places)
@@ -171,8 +171,10 @@ int ktrace_trace_summary_text(char **out, const struct ktrace_trace *trace)
     struct kt_string text = KT_STRING_INIT;
     struct ktrace_trace_info info = {.struct_size = sizeof info};
     int status = ktrace_trace_get_info(&info, trace);
-    if (status == 0)
+    if (status == 0) {
         append_head(&text, trace, &info);
+        kt_append_devices(&text, trace);
+    }
     for (uint32_t kernel = 0; status == 0 && kernel < trace->kernel_count; kernel++)
         append_kernel(&text, trace, kernel);
     if (status == 0)

@@ -100,6 +100,7 @@ struct ktrace_trace {
     uint32_t more_references;     /* besides the first; atomic */
     uint64_t origin_ns;
     int64_t duration_ps;
+    uint32_t timeline_device; /* origin_ns and all times are on this one's wall clock: index */
 
     uint32_t kernel_count, phase_count, place_clock_count, knot_count;
     uint64_t launch_count, wave_count, event_count;

@@ -1,6 +1,7 @@
 #include "cli.h"
 #include "fields.h"
 
+#include "../summary.h"
 #include "../trace.h"
 #include "../trace_file.h"
 
@@ -66,32 +67,53 @@ static void append_sections(text *out, const struct kt_file_index *index)
     }
 }
 
-static void append_capture(text *out, const struct kt_snapshot *snapshot)
+static void append_host_anchors(text *out, const struct kt_device *device)
 {
-    const struct kt_device *device = &snapshot->devices[0];
-    kt_string_append(out, "\nCapture\n");
-    cli_field_visible(out, LABELS, "name", snapshot->name);
-    cli_field_visible(out, LABELS, "device", device->name);
-    cli_field(out, LABELS, "architecture", "%s", arch_name(snapshot->arch));
-    if (device->capability && snapshot->arch == KTRACE_ARCH_AMDGCN)
+    for (uint64_t i = 0; i < device->anchor_count; i++) {
+        const struct kt_host_anchor *anchor = &device->anchors[i];
+        cli_field(out, LABELS, i == 0 ? "host anchors" : "",
+                  "device %" PRIu64 " ns = host %" PRIu64 " ns, up to %" PRIu64 " later", anchor->device_ns,
+                  anchor->host_before_ns, anchor->host_after_ns - anchor->host_before_ns);
+    }
+    if (device->anchor_count == 0)
+        cli_field(out, LABELS, "host anchors", "none");
+}
+
+static void append_target(text *out, const struct kt_device *device, uint32_t arch)
+{
+    if (device->capability && arch == KTRACE_ARCH_AMDGCN)
         cli_field(out, LABELS, "target", "gfx%s",
                   device->capability == 95   ? "950"
                   : device->capability == 94 ? "942"
                                              : "?");
     else if (device->capability)
         cli_field(out, LABELS, "compute capability", "%u.%u", device->capability / 10, device->capability % 10);
-    cli_field(out, LABELS,
-              snapshot->arch == KTRACE_ARCH_NVIDIA   ? "SMs"
-              : snapshot->arch == KTRACE_ARCH_AMDGCN ? "CUs"
-                                                     : "places",
-              "%u", device->places);
-    if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
-        cli_field(out, LABELS, "time", "simulated: no measure of any hardware");
+    cli_field(out, LABELS, kt_places_word(arch), "%u", device->places);
+}
+
+static void append_device_clock(text *out, const struct kt_device *device)
+{
     if (device->clock_khz)
         cli_field(out, LABELS, "nominal clock", "%u.%03u MHz", device->clock_khz / 1000, device->clock_khz % 1000);
     cli_field(out, LABELS, "wall clock step", "%u ns", device->wall_tick_ns);
-    cli_field(out, LABELS, "buffer", "%" PRIu64 " bytes, %" PRIu64 " waves fit", snapshot->buffer_bytes,
-              snapshot->regions);
+}
+
+static void append_capture(text *out, const struct ktrace_trace *trace)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    const bool several = snapshot->device_count > 1;
+    kt_string_append(out, "\nCapture\n");
+    cli_field_visible(out, LABELS, "name", snapshot->name);
+    cli_field_visible(out, LABELS, several ? "devices" : "device", kt_trace_device_names(trace));
+    cli_field(out, LABELS, "architecture", "%s", arch_name(snapshot->arch));
+    if (!several)
+        append_target(out, &snapshot->devices[0], snapshot->arch);
+    if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
+        cli_field(out, LABELS, "time", "simulated: no measure of any hardware");
+    if (!several)
+        append_device_clock(out, &snapshot->devices[0]);
+    cli_field(out, LABELS, "buffer", "%" PRIu64 " bytes%s, %" PRIu64 " waves fit", snapshot->buffer_bytes,
+              several ? " on each" : "", snapshot->regions);
     if (snapshot->arch == KTRACE_ARCH_AMDGCN)
         cli_field(out, LABELS, "rings", "%u slots for each wave", snapshot->main_ring_slots);
     else
@@ -103,6 +125,33 @@ static void append_capture(text *out, const struct kt_snapshot *snapshot)
               snapshot->flags & KT_SNAPSHOT_KEEP_LAST ? "keep their newest events" : "are an error");
 }
 
+static void append_devices(text *out, const struct ktrace_trace *trace)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    for (uint32_t i = 0; i < snapshot->device_count; i++) {
+        const struct kt_device *device = &snapshot->devices[i];
+        const struct kt_trace_device *more = &trace->devices[i];
+        text times = KT_STRING_INIT;
+        kt_device_times(&times, trace, i);
+        kt_string_printf(out, "\nDevice %u\n", device->ordinal);
+        cli_field_visible(out, LABELS, "name", device->name);
+        append_target(out, device, snapshot->arch);
+        append_device_clock(out, device);
+        count(out, "waves that fit", device->regions);
+        count(out, "launches", more->launch_count);
+        count(out, "waves", more->wave_count);
+        count(out, "events", more->event_count);
+        count(out, "waves dropped", device->waves_dropped);
+        count(out, "waves filtered", device->waves_filtered);
+        cli_field(out, LABELS, "times", "%s", kt_string_text(&times));
+        if (more->contradiction_ns > 0)
+            cli_field(out, LABELS, "contradiction", "%.3f ns among its host anchors", more->contradiction_ns);
+        append_host_anchors(out, device);
+        out->failed |= times.failed;
+        kt_string_destroy(&times);
+    }
+}
+
 static void append_contents(text *out, const struct ktrace_trace *trace)
 {
     const struct kt_snapshot *snapshot = trace->snapshot;
@@ -112,7 +161,11 @@ static void append_contents(text *out, const struct ktrace_trace *trace)
     count(out, "rings with events", snapshot->ring_count);
     count(out, "slots", snapshot->slot_count);
     count_with_note(out, "events", trace->event_count, "a next that ends a range and begins one is two");
-    cli_field(out, LABELS, "begins at", "%" PRIu64 " ns on the device's clock", trace->origin_ns);
+    if (snapshot->device_count > 1)
+        cli_field(out, LABELS, "begins at", "%" PRIu64 " ns on the clock of device %u", trace->origin_ns,
+                  snapshot->devices[trace->timeline_device].ordinal);
+    else
+        cli_field(out, LABELS, "begins at", "%" PRIu64 " ns on the device's clock", trace->origin_ns);
     cli_field(out, LABELS, "duration", "%.3f us", (double)trace->duration_ps / 1e6);
     if (*ktrace_trace_warning(trace))
         cli_field_visible(out, LABELS, "warning", ktrace_trace_warning(trace));
@@ -134,7 +187,6 @@ static void append_losses(text *out, const struct ktrace_trace *trace)
 
 static void append_clocks(text *out, const struct ktrace_trace *trace)
 {
-    const struct kt_device *device = &trace->snapshot->devices[0];
     kt_string_append(out, "\nClocks\n");
     if (trace->place_clock_count)
         cli_field(out, LABELS, "fitted clock", "%.6f MHz", trace->clock_hz / 1e6);
@@ -144,17 +196,15 @@ static void append_clocks(text *out, const struct ktrace_trace *trace)
         if (!loosest || trace->place_clocks[i].uncertainty_ns > loosest->uncertainty_ns)
             loosest = &trace->place_clocks[i];
     cli_field(out, LABELS, "places fitted", "%u", trace->place_clock_count);
-    if (loosest)
+    if (loosest && trace->snapshot->device_count > 1)
+        cli_field(out, LABELS, "least certain", "device %u, place %u: +-%.3f ns, anchors: %u",
+                  trace->snapshot->devices[loosest->device].ordinal, loosest->place, loosest->uncertainty_ns,
+                  loosest->anchor_count);
+    else if (loosest)
         cli_field(out, LABELS, "least certain", "place %u: +-%.3f ns, anchors: %u", loosest->place,
                   loosest->uncertainty_ns, loosest->anchor_count);
-    for (uint64_t i = 0; i < device->anchor_count; i++) {
-        const struct kt_host_anchor *anchor = &device->anchors[i];
-        cli_field(out, LABELS, i == 0 ? "host anchors" : "",
-                  "device %" PRIu64 " ns = host %" PRIu64 " ns, up to %" PRIu64 " later", anchor->device_ns,
-                  anchor->host_before_ns, anchor->host_after_ns - anchor->host_before_ns);
-    }
-    if (device->anchor_count == 0)
-        cli_field(out, LABELS, "host anchors", "none");
+    if (trace->snapshot->device_count == 1)
+        append_host_anchors(out, &trace->snapshot->devices[0]);
 }
 
 static void append_modules(text *out, const struct kt_snapshot *snapshot)
@@ -162,7 +212,10 @@ static void append_modules(text *out, const struct kt_snapshot *snapshot)
     kt_string_append(out, "\nModules and sites\n");
     for (uint64_t i = 0; i < snapshot->module_count; i++) {
         const struct kt_module *module = &snapshot->modules[i];
-        kt_string_printf(out, "  module %u: %u sites\n", module->number, module->site_count);
+        kt_string_printf(out, "  module %u", module->number);
+        if (snapshot->device_count > 1)
+            kt_string_printf(out, " of device %u", snapshot->devices[module->device].ordinal);
+        kt_string_printf(out, ": %u sites\n", module->site_count);
         for (uint32_t k = 0; k < module->site_count; k++) {
             const struct kt_site *site = &module->sites[k];
             kt_string_printf(out, site->wide ? "  0x%016" PRIx64 : "  %18" PRIu64, site->id);
@@ -190,7 +243,10 @@ static void append_launches(text *out, const struct ktrace_trace *trace)
             kt_string_printf(out, "dispatch %" PRIu64 " of queue 0x%" PRIx64, launch->grid_id, launch->queue);
         else
             kt_string_printf(out, "grid id %" PRIu64, launch->grid_id);
-        kt_string_printf(out, ", occurrence %u\n", launch->occurrence);
+        kt_string_printf(out, ", occurrence %u", launch->occurrence);
+        if (trace->snapshot->device_count > 1)
+            kt_string_printf(out, ", device %u", trace->snapshot->devices[launch->device].ordinal);
+        kt_string_append(out, "\n");
         kt_string_printf(out,
                          "     %.3f us from %.3f us, %" PRIu64 " of %" PRIu64 " waves, %" PRIu64 " events, %" PRIu64
                          " slots lost\n",
@@ -230,7 +286,9 @@ static int print_info(const char *path, const void *data, size_t bytes, bool wit
     }
     text out = KT_STRING_INIT;
     append_file(&out, path, &index);
-    append_capture(&out, trace->snapshot);
+    append_capture(&out, trace);
+    if (trace->snapshot->device_count > 1)
+        append_devices(&out, trace);
     append_contents(&out, trace);
     append_losses(&out, trace);
     append_clocks(&out, trace);

@@ -2,9 +2,9 @@
 #include "perfetto.h"
 
 #include "../string_builder.h"
+#include "../summary.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #define CATEGORY "ktrace.trace"
@@ -164,15 +164,11 @@ static void write_clock(struct kt_perfetto *perfetto, uint64_t track)
 /* ---- Devices --------------------------------------------------------------------------------------------------- */
 
 /* How its times compare with those of the others, and what of it is not there. */
-static void device_title(struct kt_string *title, const struct kt_device *device, const struct kt_trace_device *more,
-                         int simulated)
+static void device_title(struct kt_string *title, const struct ktrace_trace *trace, uint32_t index)
 {
-    if (!more->related || isinf(more->uncertainty_ns))
-        kt_string_append(title, "times cannot be compared with those of other devices");
-    else if (simulated)
-        kt_string_append(title, "one clock with the other devices");
-    else
-        kt_string_printf(title, "times within %.3f us of the host's clock", more->uncertainty_ns / 1e3);
+    const struct kt_device *device = &trace->snapshot->devices[index];
+    kt_string_append(title, "times ");
+    kt_device_times(title, trace, index);
     if (device->waves_dropped)
         kt_string_printf(title, ", %" PRIu64 " wave%s dropped", device->waves_dropped,
                          device->waves_dropped == 1 ? "" : "s");
@@ -194,7 +190,7 @@ static void write_device(struct kt_perfetto *perfetto, uint32_t index)
     perfetto->device_tracks[index] = track;
 
     struct kt_string title = KT_STRING_INIT;
-    device_title(&title, device, more, (trace->snapshot->flags & KT_SNAPSHOT_SIMULATED) != 0);
+    device_title(&title, trace, index);
     struct kt_perfetto_event open =
         kt_perfetto_begin_event(perfetto, 0, KT_PF_TYPE_INSTANT, track, "ktrace.device", kt_string_text(&title));
     kt_annotate_uint(pb, ARGUMENT, "ordinal", device->ordinal);

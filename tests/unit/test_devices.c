@@ -150,6 +150,17 @@ static double apart_ns(const struct ktrace_trace *trace, uint32_t a, uint32_t b)
     return largest;
 }
 
+static void assert_summary_has(const struct ktrace_trace *trace, const char *in_text, const char *in_json)
+{
+    char *text, *json;
+    assert_int_equal(ktrace_trace_summary_text(&text, trace), 0);
+    assert_int_equal(ktrace_trace_summary_json(&json, trace), 0);
+    if (!strstr(text, in_text) || !strstr(json, in_json))
+        fail_msg("\"%s\" or \"%s\" is not in\n%s\n%s", in_text, in_json, text, json);
+    free(text);
+    free(json);
+}
+
 static void assert_within_uncertainty(const struct ktrace_trace *trace)
 {
     for (uint32_t a = 0; a < trace->snapshot->device_count; a++)
@@ -277,6 +288,8 @@ static void without_readings_devices_begin_together(void **state)
         assert_non_null(strstr(ktrace_trace_warning(trace), words));
         assert_true(isinf(info_of(trace, without).clock_uncertainty_ns));
         assert_int_equal(info_of(trace, without).clock_offset_ns, 0);
+        assert_summary_has(trace, "  cannot be compared\n", "\"clock_uncertainty_ns\": null");
+        assert_summary_has(trace, "  within ", "\"devices\": 3");
         int64_t first = INT64_MAX;
         for (uint64_t w = 0; w < trace->wave_count; w++)
             if (trace->launches[trace->waves[w].launch].device == without && trace->waves[w].begin_ps < first)
@@ -320,6 +333,7 @@ static void simulated_devices_have_one_clock(void **state)
         assert_true(fabs(mark_ns(trace, 1, i) - mark_ns(trace, 0, i) - 4000) < 0.002);
     assert_true(info_of(trace, 0).clock_uncertainty_ns == 0 && info_of(trace, 1).clock_uncertainty_ns == 0);
     assert_string_equal(ktrace_trace_warning(trace), "");
+    assert_summary_has(trace, "  of one clock\n", "\"clock_uncertainty_ns\": 0");
     finish(machine, trace);
 }
 
