@@ -486,6 +486,72 @@ TEST_CASE(two_graphs)
         trace, [](uint32_t launch) { return (int)launch / 5; }, [](uint32_t) { return 7; });
 }
 
+/* A graph within a graph, twice: one node of ours runs two times in each replay. */
+TEST_CASE(child_graph_twice)
+{
+    const int replays = 3;
+    test::device_array<int> replay(1);
+    test::side_stream stream;
+    cudaGraph_t inner = nullptr, outer = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    cudaGraphNode_t first, second;
+    CUDA_OK_OR_RETURN(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    layer<<<4, 64, 0, stream>>>(9, replay.get());
+    CUDA_OK_OR_RETURN(cudaStreamEndCapture(stream, &inner));
+    CUDA_OK_OR_RETURN(cudaGraphCreate(&outer, 0));
+    CUDA_OK_OR_RETURN(cudaGraphAddChildGraphNode(&first, outer, nullptr, 0, inner));
+    CUDA_OK_OR_RETURN(cudaGraphAddChildGraphNode(&second, outer, &first, 1, inner));
+    CUDA_OK_OR_RETURN(cudaGraphInstantiate(&executable, outer, 0));
+    const test::trace trace = test::record(test::sizes(16, 4), [&] {
+        for (int i = 0; i < replays; i++)
+            CHECK_CUDA(cudaGraphLaunch(executable, stream));
+    });
+    CHECK_CUDA(cudaGraphExecDestroy(executable));
+    CHECK_CUDA(cudaGraphDestroy(outer));
+    CHECK_CUDA(cudaGraphDestroy(inner));
+    REQUIRE(trace.valid());
+    REQUIRE(
+        test::check_launches(trace, std::vector<test::wanted_launch>(2 * replays, whole_launch("layer", 4, 64, 3))));
+    check_occurrences(trace);
+    check_waves(
+        trace, [](uint32_t) { return 0; }, [](uint32_t) { return 9; });
+}
+
+/* A node that is told another argument between replays. */
+TEST_CASE(node_with_another_argument)
+{
+    const int replays = 4;
+    test::device_array<int> replay(1);
+    test::side_stream stream;
+    cudaGraph_t built = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    cudaGraphNode_t node;
+    int number = 0;
+    const int *count = replay.get();
+    void *arguments[] = {&number, &count};
+    cudaKernelNodeParams parameters{};
+    parameters.func = (void *)layer;
+    parameters.gridDim = dim3(4);
+    parameters.blockDim = dim3(64);
+    parameters.kernelParams = arguments;
+    CUDA_OK_OR_RETURN(cudaGraphCreate(&built, 0));
+    CUDA_OK_OR_RETURN(cudaGraphAddKernelNode(&node, built, nullptr, 0, &parameters));
+    CUDA_OK_OR_RETURN(cudaGraphInstantiate(&executable, built, 0));
+    const test::trace trace = test::record(test::sizes(16, 4), [&] {
+        for (; number < replays; number++) {
+            CHECK_CUDA(cudaGraphExecKernelNodeSetParams(executable, node, &parameters));
+            CHECK_CUDA(cudaGraphLaunch(executable, stream));
+        }
+    });
+    CHECK_CUDA(cudaGraphExecDestroy(executable));
+    CHECK_CUDA(cudaGraphDestroy(built));
+    REQUIRE(trace.valid());
+    REQUIRE(test::check_launches(trace, std::vector<test::wanted_launch>(replays, whole_launch("layer", 4, 64, 3))));
+    check_occurrences(trace);
+    check_waves(
+        trace, [](uint32_t) { return 0; }, [](uint32_t launch) { return (int)launch; });
+}
+
 /* ---- At the same time ------------------------------------------------------------------------------------------- */
 
 namespace
