@@ -46,8 +46,8 @@ done
 mkdir -p "$out" || exit 2
 
 programs="test_divergence test_divergence_debug test_divergence_rdc test_divergence_shared_runtime test_payloads"
-programs="$programs test_payload_forms test_capacity test_filters test_launches test_concurrent_read test_collection"
-programs="$programs test_graph test_multi_device test_peek test_modules test_modules_rdc test_program test_truth"
+programs="$programs test_payload_forms test_capacity test_reading test_filters test_launches test_concurrent_read test_collection"
+programs="$programs test_graph test_graph_construction test_multi_device test_peek test_modules test_modules_rdc test_program test_truth"
 programs="$programs test_torch_graph"
 for name in $chosen; do
     case " $programs " in
@@ -108,10 +108,11 @@ if [ "$sanitizer" = yes ] && [ "$ran" -gt 0 ]; then
     if command -v compute-sanitizer >/dev/null 2>&1; then
         only_test_divergence=
         only_test_capacity="ring_just_fits ring_overflows_with_payloads lane_ring everything_overflows read_after_overflow \
-            keep_last_ranges every_region_is_used clear_and_read_twice"
+            keep_last_ranges every_region_is_used"
+        only_test_reading="clear_and_read_twice launches_accumulate"
         only_test_filters="box places combined"
         for tool in memcheck racecheck; do
-            for program in test_divergence test_capacity test_filters; do
+            for program in test_divergence test_capacity test_filters test_reading; do
                 [ -x "$bin/$program" ] || continue
                 log=$out/$program.$tool.log
                 eval "names=\$only_$program"
