@@ -414,12 +414,15 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
         return status;
     }
     if (capture == armed) {
+        const int is_stopped = capture != window;
         status = close_window(capture, &fresh, 0);
         if (status == KTRACE_ERROR_STATE) {
             unlock_operation();
             return status;
         }
-        if (status == KTRACE_OK)
+        if (is_stopped)
+            kt_snapshot_destroy(fresh);
+        else if (status == KTRACE_OK)
             status = kt_capture_show(capture, fresh, 0);
     }
     if (status == KTRACE_OK && capture->shown)

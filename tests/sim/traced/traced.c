@@ -511,3 +511,36 @@ void check_launches(struct traced *t, size_t first, size_t count, const struct k
     assert_string_equal(ktrace_trace_warning(trace), "");
     check_passing(t, first, count, trace, NULL, NULL);
 }
+
+static void check_part(struct traced *t, size_t first, size_t count, const struct ktrace_trace *trace,
+                       uint8_t *const *is_seen)
+{
+    const struct ktrace_trace_info info = info_of(trace);
+    assert_int_equal(info.slots_corrupt, 0);
+    assert_int_equal(info.waves_unfinished, 0);
+    assert_int_equal(info.waves_dropped, 0);
+    for (uint64_t i = 0; i < info.waves; i++) {
+        const struct ktrace_wave_info wave = wave_of(trace, i);
+        const struct ktrace_launch_info launch = launch_of(trace, wave.launch);
+        struct launched *l = find_launch(t, first, count, &launch);
+        assert_string_equal(launch.kernel, l->kernel);
+        check_wave(trace, &info, i, l, find_wave(l, &wave, is_seen[l - t->launched]));
+    }
+}
+
+void check_parts(struct traced *t, size_t first, size_t count, struct ktrace_trace *const *traces, size_t trace_count)
+{
+    static uint8_t *is_seen[MAX_LAUNCHES];
+    read_notes(t, first, count);
+    for (size_t i = first; i < first + count; i++) {
+        is_seen[i] = calloc(t->launched[i].waves, 1);
+        assert_non_null(is_seen[i]);
+    }
+    for (size_t i = 0; i < trace_count; i++)
+        check_part(t, first, count, traces[i], is_seen);
+    for (size_t i = first; i < first + count; i++) {
+        for (uint32_t wave = 0; wave < t->launched[i].waves; wave++)
+            assert_int_equal(is_seen[i][wave], 1);
+        free(is_seen[i]);
+    }
+}

@@ -81,4 +81,8 @@ typedef int wave_test(const struct launched *launched, const struct truth *wave,
 void check_passing(struct traced *t, size_t first, size_t count, const struct ktrace_trace *trace, wave_test *pass,
                    const void *closure);
 
+/* The launches [first, first + count) are in these traces together: each wave in exactly one of them, with all its events. A launch
+ * may be in several. Waits for the device. */
+void check_parts(struct traced *t, size_t first, size_t count, struct ktrace_trace *const *traces, size_t trace_count);
+
 #endif
