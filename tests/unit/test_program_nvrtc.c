@@ -1,4 +1,5 @@
 /* The real NVRTC, which needs no GPU to compile: programs with the library's headers, templates, and what it says of mistakes. */
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,6 +105,57 @@ static void test_mistakes(void **state)
     kt_binary_free(&binary);
 }
 
+/* The section of a cubin with a kernel's machine code. */
+static const unsigned char *code_of(const struct kt_binary *binary, const char *kernel, size_t *bytes)
+{
+    const unsigned char *image = binary->image;
+    const Elf64_Ehdr *header = binary->image;
+    const Elf64_Shdr *sections = (const void *)(image + header->e_shoff);
+    const char *names = (const char *)image + sections[header->e_shstrndx].sh_offset;
+    char wanted[128];
+    snprintf(wanted, sizeof wanted, ".text.%s", kernel);
+    for (int i = 0; i < header->e_shnum; i++)
+        if (strcmp(names + sections[i].sh_name, wanted) == 0) {
+            *bytes = sections[i].sh_size;
+            return image + sections[i].sh_offset;
+        }
+    fail_msg("no section %s", wanted);
+    return NULL;
+}
+
+/* KTRACE_KERNEL_IF: the untraced instance has the machine code that both have where nothing is enabled. */
+static void test_two_instances(void **state)
+{
+    (void)state;
+    static const char text[] = "#include <ktrace/device.h>\n"
+                               "template <bool Traced> __device__ float f(float x KTRACE_PARAM_IF(Traced))\n"
+                               "{ KTRACE_RANGE(\"f\", x); return x * 3; }\n"
+                               "template <bool Traced> __global__ void both(float *out, int n)\n"
+                               "{\n"
+                               "    KTRACE_KERNEL_IF(Traced, \"both\");\n"
+                               "    float x = threadIdx.x;\n"
+                               "    for (int i = 0; i < n; i++) {\n"
+                               "        ktrace_token token = KTRACE_RANGE_START(\"turn\", i);\n"
+                               "        x = f<Traced>(x KTRACE_ARG);\n"
+                               "        KTRACE_RANGE_STOP(token);\n"
+                               "    }\n"
+                               "    out[threadIdx.x] = x;\n"
+                               "}\n"
+                               "template __global__ void both<true>(float *, int);\n";
+    struct kt_binary enabled, disabled;
+    if (compile(&enabled, text, NULL, 1, "both<false>") < 0 || compile(&disabled, text, NULL, 0, "both<false>") < 0)
+        fail_msg("%s", ktrace_last_error());
+    size_t untraced_bytes, traced_bytes, plain_bytes;
+    const unsigned char *untraced = code_of(&enabled, "_Z4bothILb0EEvPfi", &untraced_bytes);
+    const unsigned char *plain = code_of(&disabled, "_Z4bothILb0EEvPfi", &plain_bytes);
+    code_of(&enabled, "_Z4bothILb1EEvPfi", &traced_bytes);
+    assert_int_equal(untraced_bytes, plain_bytes);
+    assert_memory_equal(untraced, plain, plain_bytes);
+    assert_true(traced_bytes > untraced_bytes + 200);
+    kt_binary_free(&enabled);
+    kt_binary_free(&disabled);
+}
+
 /* What is in memory comes before a file of that name, in the current directory too: else the cache would not be right. */
 static void test_memory_comes_first(void **state)
 {
@@ -155,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_both_specializations),
         cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_two_instances),
         cmocka_unit_test(test_memory_comes_first),
     };
     const struct kt_rtc_api *api;
