@@ -11,8 +11,6 @@
 #include "string_builder.h"
 #include "summary.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <sys/mman.h>
 
 /* ---- Making a trace --------------------------------------------------------------------------------------------- */
@@ -118,115 +116,6 @@ static void release(struct maker *maker)
     free(maker);
 }
 
-/* ---- The warning ------------------------------------------------------------------------------------------------ */
-
-struct sentence {
-    char text[1024];
-    size_t length;
-};
-
-__attribute__((format(printf, 2, 3))) static void say(struct sentence *sentence, const char *format, ...)
-{
-    size_t room = sizeof sentence->text - sentence->length;
-    va_list arguments;
-    va_start(arguments, format);
-    int wanted = vsnprintf(sentence->text + sentence->length, room, format, arguments);
-    va_end(arguments);
-    if (wanted > 0)
-        sentence->length += (size_t)wanted < room ? (size_t)wanted : room - 1;
-}
-
-static void say_count(struct sentence *sentence, uint64_t count, const char *one, const char *many)
-{
-    if (count)
-        say(sentence, "%s%llu %s", sentence->length ? ", " : "", (unsigned long long)count, count == 1 ? one : many);
-}
-
-/* Readings of the wall clock off by this many of its ticks, and waves this long without a reading, are worth a word. */
-#define RESIDUAL_TICKS 4
-#define UNANCHORED_NS 1e7
-
-/* Digits behind the point that three in all leave. */
-static int digits_of(double value)
-{
-    return value < 10 ? 2 : value < 100 ? 1 : 0;
-}
-
-static int residual_is_large(const struct ktrace_trace *trace)
-{
-    for (uint32_t i = 0; i < trace->snapshot->device_count; i++)
-        if (trace->devices[i].residual_ns >
-            RESIDUAL_TICKS * (double)kt_clock_wall_tick_ns(&trace->snapshot->devices[i]))
-            return 1;
-    return 0;
-}
-
-static void say_clocks(struct sentence *sentence, const struct ktrace_trace *trace)
-{
-    const double residual_us = trace->clock_residual_ns / 1e3, uncertainty_us = trace->clock_uncertainty_ns / 1e3;
-    const double unanchored_ms = trace->clock_unanchored_ns / 1e6;
-    if (residual_is_large(trace))
-        say(sentence, "readings of the wall clock contradict each other by up to %.*f us", digits_of(residual_us),
-            residual_us);
-    if (trace->clock_unanchored_ns > UNANCHORED_NS)
-        say(sentence,
-            "%swaves ran for up to %.*f ms between two readings of the wall clock, which are taken where waves begin "
-            "and end: instants in between may be off by up to %.*f us",
-            sentence->length ? "; " : "", digits_of(unanchored_ms), unanchored_ms, digits_of(uncertainty_us),
-            uncertainty_us);
-}
-
-/* Of several devices: what stands against comparing their times. */
-static void say_devices(struct sentence *sentence, const struct ktrace_trace *trace)
-{
-    const struct kt_snapshot *snapshot = trace->snapshot;
-    for (uint32_t i = 0; i < snapshot->device_count && snapshot->device_count > 1; i++) {
-        const struct kt_device *device = &snapshot->devices[i];
-        const double contradiction_us = trace->devices[i].contradiction_ns / 1e3;
-        const char *separator = sentence->length ? "; " : "";
-        if (!trace->devices[i].related)
-            say(sentence,
-                "%sthe times of device %u (%s) cannot be compared with those of the others, beside which they are "
-                "shown "
-                "from the same begin: its clock %s",
-                separator, device->ordinal, device->name,
-                device->anchor_count ? "and the host's are further apart than one capture can be"
-                                     : "was not read together with the host's");
-        else if (trace->devices[i].contradiction_ns > kt_clock_wall_tick_ns(device))
-            say(sentence,
-                "%sreadings of the host's clock and that of device %u (%s) contradict each other by up to %.*f us: its "
-                "times may be off by up to %.*f us from those of other devices",
-                separator, device->ordinal, device->name, digits_of(contradiction_us), contradiction_us,
-                digits_of(trace->devices[i].uncertainty_ns / 1e3), trace->devices[i].uncertainty_ns / 1e3);
-    }
-}
-
-static int make_warning(struct ktrace_trace *trace)
-{
-    const struct kt_snapshot *snapshot = trace->snapshot;
-    struct sentence counts = {.length = 0};
-    say_count(&counts, snapshot->waves_dropped, "wave found no room", "waves found no room");
-    say_count(&counts, trace->waves_unfinished, "wave is unfinished", "waves are unfinished");
-    say_count(&counts, trace->slots_lost, "slot was overwritten", "slots were overwritten");
-    say_count(&counts, trace->ranges_unclosed, "range is unclosed", "ranges are unclosed");
-    say_count(&counts, trace->ends_unmatched, "pop or stop has no begin", "pops or stops have no begin");
-    say_count(&counts, trace->slots_corrupt, "slot is corrupt", "slots are corrupt");
-    say_count(&counts, trace->clocks_ambiguous, "wave has clocks that its anchors do not explain",
-              "waves have clocks that their anchors do not explain");
-    struct sentence clocks = {.length = 0};
-    say_clocks(&clocks, trace);
-    say_devices(&clocks, trace);
-    const char *why = snapshot->warning ? snapshot->warning : "";
-    size_t bytes = strlen(why) + counts.length + clocks.length + 5;
-    trace->warning = kt_array_new(bytes, 1);
-    if (!trace->warning)
-        return KTRACE_ERROR_MEMORY;
-    snprintf(trace->warning, bytes, "%s%s%s%s%s", why, *why && counts.length ? "; " : "", counts.text,
-             (*why || counts.length) && clocks.length ? "; " : "", clocks.text);
-    trace->clock_warning = trace->warning + strlen(trace->warning) - clocks.length;
-    return 0;
-}
-
 /* "2 x NVIDIA H200", or "NVIDIA H200, NVIDIA L4". */
 static int make_device_names(struct ktrace_trace *trace)
 {
@@ -266,7 +155,7 @@ int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapsh
     if (status == 0)
         status = make_device_names(trace);
     if (status == 0)
-        status = make_warning(trace);
+        status = kt_make_warning(trace);
     if (status == 0)
         status = kt_summarize(trace);
     release(maker);

@@ -130,6 +130,9 @@ struct ktrace_trace {
 /* Takes over `snapshot`, also on failure. */
 int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapshot);
 
+/* Part of making one, when all else is there: sets `warning` and `clock_warning`. */
+int kt_make_warning(struct ktrace_trace *trace);
+
 /* The device's name, or what stands for the names of several. */
 static inline const char *kt_trace_device_names(const struct ktrace_trace *trace)
 {
