@@ -287,7 +287,7 @@ struct ktrace_program_options {
     const char *backend; /* "cuda", "hip"; NULL or "": as for captures */
     int trace;           /* enum ktrace_program_trace */
     /* Of the disk cache, made where it is missing; "": none; NULL: the environment's KTRACE_CACHE_DIR, or $XDG_CACHE_HOME/ktrace,
-     * or ~/.cache/ktrace, and none if KTRACE_CACHE is 0. */
+     * or ~/.cache/ktrace, and none if KTRACE_CACHE is off (0). */
     const char *cache_directory;
 };
 #define KTRACE_PROGRAM_OPTIONS_INIT \

@@ -14,6 +14,7 @@
 #include "cache_room.h"
 #include "error.h"
 #include "reader.h"
+#include "scan.h"
 #include "writer.h"
 
 /* A file: magic, key, SHA-256 of what follows, its length (u64); then the log, kernels and their names in machine code, and
@@ -35,11 +36,16 @@ static int take_path(char **out, const char *base, const char *below)
 int kt_cache_directory(char **out, const char *wanted)
 {
     const char *own = getenv("KTRACE_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    const char *enabled = getenv("KTRACE_CACHE");
+    const char *flag = getenv("KTRACE_CACHE");
+    int enabled = 1, status = KTRACE_OK;
     *out = NULL;
+    if (flag && *flag)
+        status = kt_parse_flag(&enabled, "KTRACE_CACHE", flag);
+    if (status < 0)
+        return status;
     if (wanted)
         return *wanted ? take_path(out, wanted, "") : KTRACE_OK;
-    if (enabled && strcmp(enabled, "0") == 0)
+    if (!enabled)
         return KTRACE_OK;
     if (own && *own)
         return take_path(out, own, "");

@@ -12,7 +12,8 @@
 
 #define KT_CACHE_BYTES (256ull << 20)
 
-/* Where it is, as ktrace_program_options says of `wanted`; NULL: nowhere. The caller's: free() it. */
+/* Where it is, as ktrace_program_options says of `wanted`; NULL: nowhere. The caller's: free() it. KTRACE_ERROR_ARGUMENT:
+ * KTRACE_CACHE is no flag. */
 int kt_cache_directory(char **out, const char *wanted);
 
 /* KTRACE_ERROR_NOT_FOUND: it is not there, or not whole. */

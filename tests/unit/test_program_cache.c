@@ -327,6 +327,14 @@ static void test_directory(void **state)
     setenv("KTRACE_CACHE", "0", 1);
     check_directory(NULL, NULL);
     check_directory("/explicit", "/explicit"); /* options win over the environment */
+    setenv("KTRACE_CACHE", "off", 1);
+    check_directory(NULL, NULL);
+    setenv("KTRACE_CACHE", "", 1);
+    check_directory(NULL, "mine");
+    setenv("KTRACE_CACHE", "never", 1);
+    char *directory;
+    assert_int_equal(kt_cache_directory(&directory, "/explicit"), KTRACE_ERROR_ARGUMENT);
+    assert_non_null(strstr(ktrace_last_error(), "KTRACE_CACHE is \"never\""));
     unsetenv("KTRACE_CACHE");
     unsetenv("KTRACE_CACHE_DIR");
     unsetenv("XDG_CACHE_HOME");
