@@ -27,16 +27,30 @@ static int passes(const struct launched *launched, const struct truth *wave, con
            (spec->waves >> wave->wave & 1);
 }
 
-/* Grids of several shapes through one filter. */
-static void through(struct traced *t, const char *text, const struct spec *spec)
+/* Begin with a filter: parsed, as the option, or in the environment, in turn. */
+static void begin_with(struct traced *t, const char *text)
 {
+    static int way;
     struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
     struct ktrace_filter filter;
     if (ktrace_filter_parse(&filter, text) < 0)
         fail_msg("'%s': %s", text, ktrace_last_error());
-    options.filter = &filter;
+    if (way == 0)
+        options.filter = &filter;
+    else if (way == 1)
+        options.blocks = text;
+    else
+        setenv("KTRACE_BLOCKS", text, 1);
+    way = (way + 1) % 3;
     options.events_per_wave = 16;
     begin(t, &options);
+    unsetenv("KTRACE_BLOCKS");
+}
+
+/* Grids of several shapes through one filter. */
+static void through(struct traced *t, const char *text, const struct spec *spec)
+{
+    begin_with(t, text);
     ok(launch_prepared(t, prepare(t, "work", (struct dim3){6, 4, 3}, (struct dim3){48, 4, 1}, 2), NULL));
     ok(launch_prepared(t, prepare(t, "other", (struct dim3){25, 1, 1}, (struct dim3){100, 1, 1}, 1), NULL));
     ok(launch_prepared(t, prepare(t, "work", (struct dim3){1, 9, 2}, (struct dim3){1024, 1, 1}, 1), NULL));
@@ -222,11 +236,31 @@ static void counted_anew(void **state)
     }
 }
 
+/* What can never be right is refused, and quoted. */
+static void refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *blocks, *quoted;
+    } cases[] = {{"sm:3", "(sm:)"}, {"1,2,3,4", "1,2,3,4"}, {"4-2", "4-2"}, {"every:0", "every:0"}, {"xcc:x", "xcc:x"}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        struct ktrace_capture *capture = NULL;
+        struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
+        if (i % 2)
+            options.blocks = cases[i / 2].blocks;
+        else
+            setenv("KTRACE_BLOCKS", cases[i / 2].blocks, 1);
+        refuses(ktrace_capture_begin(&capture, &options), KTRACE_ERROR_ARGUMENT, cases[i / 2].quoted);
+        assert_null(capture);
+        unsetenv("KTRACE_BLOCKS");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TRACED_TEST(each_kind_alone),   TRACED_TEST(nothing_passes), TRACED_TEST(combined),
-        TRACED_TEST(spares_the_buffer), TRACED_TEST(counted_anew),
+        TRACED_TEST(spares_the_buffer), TRACED_TEST(counted_anew),   TRACED_TEST(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,15 +323,51 @@ static void an_overflow_on_one(void **state)
     check_and_destroy(t, 0, 3, end(t));
 }
 
+/* Last: device 1 is lost. The capture says which call failed and why; captures of the others go on. */
+static void one_is_lost(void **state)
+{
+    struct traced *t = *state;
+    struct ktrace_trace *trace = NULL;
+    use_devices(t, 7);
+    begin_on(t, "all");
+    launch_on(t, 0, "work", 2, 2);
+    struct launched *bad = launch_on(t, 1, "work", 1, 2);
+    ok(hipSetDevice(1));
+    ok(hipDeviceSynchronize());
+    bad->log = NULL;
+    ok(launch_prepared(t, bad, NULL));
+    ok(hipSetDevice(0));
+    refuses(ktrace_capture_read(&trace, t->capture), KTRACE_ERROR_DEVICE, "illegal");
+    struct ktrace_capture *const capture = t->capture;
+    t->capture = NULL;
+    assert_int_equal(ktrace_capture_end(&trace, capture), KTRACE_ERROR_DEVICE);
+    assert_int_equal(ktrace_active(), 0);
+    begin_on(t, "0,2");
+    launch_on(t, 0, "work", 2, 2);
+    launch_on(t, 2, "other", 2, 2);
+    trace = end(t);
+    assert_int_equal(devices_of(trace), 5);
+    for (uint64_t i = 0; i < 2; i++)
+        assert_int_equal(launch_of(trace, i).waves, 4);
+    ktrace_trace_destroy(trace);
+}
+
 int main(void)
 {
     setenv("KTRACE_SIM_DEVICES", "3", 1);
     const struct CMUnitTest tests[] = {
-        TRACED_TEST(those_in_use),         TRACED_TEST(one_that_comes_later),
-        TRACED_TEST(those_that_are_named), TRACED_TEST(the_current_device_stays),
-        TRACED_TEST(side_by_side),         TRACED_TEST(one_after_another),
-        TRACED_TEST(a_thread_for_each),    TRACED_TEST(a_graph_on_each),
-        TRACED_TEST(one_filter_for_all),   TRACED_TEST(an_overflow_on_one),
+        TRACED_TEST(those_in_use),
+        TRACED_TEST(one_that_comes_later),
+        TRACED_TEST(those_that_are_named),
+        TRACED_TEST(the_current_device_stays),
+        TRACED_TEST(side_by_side),
+        TRACED_TEST(one_after_another),
+        TRACED_TEST(a_thread_for_each),
+        TRACED_TEST(a_graph_on_each),
+        TRACED_TEST(one_filter_for_all),
+        TRACED_TEST(an_overflow_on_one),
+        /* what it leaves behind cannot be freed on a lost device */
+        cmocka_unit_test_setup(one_is_lost, traced_set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
