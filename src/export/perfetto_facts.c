@@ -44,6 +44,23 @@ static void write_device_facts(struct kt_perfetto *perfetto, const struct kt_dev
     kt_annotate_uint(&perfetto->pb, ARGUMENT, perfetto->vocabulary->places, device->places);
 }
 
+/* How many, and how their times compare. */
+static void write_devices_facts(struct kt_perfetto *perfetto)
+{
+    const struct ktrace_trace *trace = perfetto->trace;
+    kt_annotate_uint(&perfetto->pb, ARGUMENT, "devices", trace->snapshot->device_count);
+    for (uint32_t i = 0; i < trace->snapshot->device_count; i++) {
+        char name[32];
+        struct kt_string times = KT_STRING_INIT;
+        snprintf(name, sizeof name, "times of device %" PRIu32, trace->snapshot->devices[i].ordinal);
+        kt_device_times(&times, trace, i);
+        kt_annotate_string(&perfetto->pb, ARGUMENT, name, kt_string_text(&times));
+        if (times.failed)
+            perfetto->pb.failed_bytes = 1;
+        kt_string_destroy(&times);
+    }
+}
+
 static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
 {
     const struct ktrace_trace *trace = perfetto->trace;
@@ -66,7 +83,7 @@ static void write_trace_facts(struct kt_perfetto *perfetto, uint64_t track)
     kt_annotate_string(pb, ARGUMENT, "device", kt_trace_device_names(trace));
     kt_annotate_string(pb, ARGUMENT, "arch", arch_name(snapshot->arch));
     if (snapshot->device_count > 1)
-        kt_annotate_uint(pb, ARGUMENT, "devices", snapshot->device_count);
+        write_devices_facts(perfetto);
     else
         write_device_facts(perfetto, &snapshot->devices[0]);
     kt_annotate_uint(pb, ARGUMENT, "origin_ns", trace->origin_ns);
