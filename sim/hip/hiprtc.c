@@ -11,20 +11,20 @@
 #include "hiprtc_folder.h"
 #include "hiprtc_names.h"
 
-struct _hiprtcProgram {
-    struct _hiprtcProgram *next;
+struct sim_hiprtc_program {
+    struct sim_hiprtc_program *next;
     struct sim_hiprtc_source source; /* all of it copies */
     struct sim_hiprtc_output output;
     int is_compiled; /* whether it succeeded or not */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
-static struct _hiprtcProgram *programs;
+static struct sim_hiprtc_program *programs;
 
-static int exists(const struct _hiprtcProgram *program)
+static int exists(const struct sim_hiprtc_program *program)
 {
     pthread_mutex_lock(&lock);
-    const struct _hiprtcProgram *found = programs;
+    const struct sim_hiprtc_program *found = programs;
     while (found && found != program)
         found = found->next;
     pthread_mutex_unlock(&lock);
@@ -69,7 +69,7 @@ static void free_texts(char **texts, size_t count)
     free(texts);
 }
 
-static void free_program(struct _hiprtcProgram *program)
+static void free_program(struct sim_hiprtc_program *program)
 {
     free((char *)program->source.text);
     free((char *)program->source.name);
@@ -112,7 +112,7 @@ hiprtcResult hiprtcCreateProgram(hiprtcProgram *out, const char *source, const c
 {
     if (out == NULL || source == NULL || header_count < 0 || !are_headers((size_t)header_count, headers, include_names))
         return HIPRTC_ERROR_INVALID_INPUT;
-    struct _hiprtcProgram *program = calloc(1, sizeof *program);
+    struct sim_hiprtc_program *program = calloc(1, sizeof *program);
     if (program == NULL)
         return HIPRTC_ERROR_OUT_OF_MEMORY;
     program->source.text = strdup(source);
@@ -137,7 +137,7 @@ hiprtcResult hiprtcDestroyProgram(hiprtcProgram *program)
     if (program == NULL)
         return HIPRTC_ERROR_INVALID_INPUT;
     pthread_mutex_lock(&lock);
-    struct _hiprtcProgram **link = &programs, *found;
+    struct sim_hiprtc_program **link = &programs, *found;
     while (*link && *link != *program)
         link = &(*link)->next;
     found = *link;

@@ -22,7 +22,7 @@ typedef enum hiprtcResult {
     HIPRTC_ERROR_INTERNAL_ERROR = 11
 } hiprtcResult;
 
-typedef struct _hiprtcProgram *hiprtcProgram;
+typedef struct sim_hiprtc_program *hiprtcProgram;
 
 #pragma GCC visibility push(default)
 

@@ -62,7 +62,13 @@ static const struct kt_cuda_api *cuda(void)
 static int load(void **module, const void *image)
 {
     const kt_cu_result result = cuda()->module_load_data((kt_cu_module *)module, image);
-    return result == KT_CU_SUCCESS ? KTRACE_OK : kt_cuda_fail(cuda(), result, "loading a compiled program");
+    if (result == KT_CU_SUCCESS)
+        return KTRACE_OK;
+    const int status = kt_cuda_fail(cuda(), result, "loading a compiled program");
+    if (status != KTRACE_ERROR_STATE)
+        return status;
+    return kt_fail(status, "a program cannot be loaded while a stream is being captured into a CUDA graph: ask "
+                           "ktrace_program_kernel for its kernels before");
 }
 
 static int function(void **out, void *module, const char *name)

@@ -48,7 +48,13 @@ static const struct kt_hip_api *hip(void)
 static int load(void **module, const void *image)
 {
     const kt_hip_result result = hip()->module_load_data((kt_hip_module *)module, image);
-    return result == KT_HIP_SUCCESS ? KTRACE_OK : kt_hip_fail(hip(), result, "loading a compiled program");
+    if (result == KT_HIP_SUCCESS)
+        return KTRACE_OK;
+    const int status = kt_hip_fail(hip(), result, "loading a compiled program");
+    if (status != KTRACE_ERROR_STATE)
+        return status;
+    return kt_fail(status, "a program cannot be loaded while a stream is being captured into a HIP graph: ask "
+                           "ktrace_program_kernel for its kernels before");
 }
 
 static int function(void **out, void *module, const char *name)

@@ -18,6 +18,11 @@ static struct {
     int (*copy)(void *to, const void *from, size_t bytes, int kind);
     int (*synchronize)(void);
     int (*set_device)(int device);
+    int (*stream_create)(void **stream);
+    int (*begin_stream_capture)(void *stream, int mode);
+    int (*end_stream_capture)(void *stream, void **graph);
+    int (*instantiate)(void **exec, void *graph, unsigned long long flags);
+    int (*launch_graph)(void *exec, void *stream);
     const char *(*compiler)(void);
 } hip;
 static void *hip_library;
@@ -43,6 +48,11 @@ static inline int open_hip(void)
                      {"hipMemcpy", &hip.copy},
                      {"hipDeviceSynchronize", &hip.synchronize},
                      {"hipSetDevice", &hip.set_device},
+                     {"hipStreamCreate", &hip.stream_create},
+                     {"hipStreamBeginCapture", &hip.begin_stream_capture},
+                     {"hipStreamEndCapture", &hip.end_stream_capture},
+                     {"hipGraphInstantiateWithFlags", &hip.instantiate},
+                     {"hipGraphLaunch", &hip.launch_graph},
                      {"ktrace_simulator_compiler", &hip.compiler}};
     const char *path;
     if (ktrace_hip_library(&path) < 0 || (hip_library = dlopen(path, RTLD_NOW)) == NULL) {

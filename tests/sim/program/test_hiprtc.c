@@ -132,10 +132,9 @@ static void test_nothing_of_the_folder_remains(void **state)
     (void)state;
     static const char source[] =
         "#include \"a/b.h\"\n#include <c.h>\nextern \"C\" __global__ void k(int *p) { *p = b() + c(); }";
-    static const char *const texts[] = {
-        "#include \"d.h\"\nconst char *name() { return __FILE__; }\n__device__ inline int b() { "
-        "return D; }",
-        "__device__ inline int c() { return 1; }\n#warning careful", "#define D 4"};
+    static const char b[] = "#include \"d.h\"\nconst char *name() { return __FILE__; }\n"
+                            "__device__ inline int b() { return D; }";
+    static const char *const texts[] = {b, "__device__ inline int c() { return 1; }\n#warning careful", "#define D 4"};
     static const char *const names[] = {"a/b.h", "c.h", "a/d.h"};
     char scratch[512];
     assert_int_equal(make_scratch(scratch, sizeof scratch), 0);

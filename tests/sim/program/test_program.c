@@ -195,6 +195,34 @@ static void test_destroyed_inside_the_capture(void **state)
     ktrace_trace_destroy(trace);
 }
 
+/* A traced kernel that was obtained before records with each replay of a graph; obtaining it is not possible meanwhile. */
+static void test_in_a_graph(void **state)
+{
+    (void)state;
+    struct ktrace_program *program = create_for(KTRACE_PROGRAM_TRACE_AUTO);
+    void *stream, *graph, *exec, *other;
+    struct ktrace_capture *capture = begin();
+    void *inside = kernel_of(program, "gemm<float, 2>");
+    assert_int_equal(hip.stream_create(&stream), 0);
+    assert_int_equal(hip.begin_stream_capture(stream, 0), 0);
+    assert_int_equal(ktrace_program_kernel(&other, program, "gemm<float, 1>"), KTRACE_ERROR_STATE);
+    assert_string_equal(ktrace_last_error(),
+                        "a program cannot be loaded while a stream is being captured into a HIP graph: ask "
+                        "ktrace_program_kernel for its kernels before");
+    hip.end_stream_capture(stream, &graph); /* which is invalid now */
+    assert_int_equal(hip.begin_stream_capture(stream, 0), 0);
+    assert_ptr_equal(kernel_of(program, "gemm<float, 2>"), inside); /* there already */
+    assert_int_equal(hip.launch(inside, 2, 1, 1, 128, 1, 1, 0, stream, (void *[]){&memory}, NULL), 0);
+    assert_int_equal(hip.end_stream_capture(stream, &graph), 0);
+    assert_int_equal(hip.instantiate(&exec, graph, 0), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hip.launch_graph(exec, stream), 0);
+    assert_int_equal(hip.synchronize(), 0);
+    assert_int_equal(end_and_count(capture), 3 * 4 * 5);
+    run_gemm(kernel_of(program, "gemm<float, 1>"), 1); /* compiled then, loaded now */
+    ktrace_program_destroy(program);
+}
+
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 static void test_names(void **state)
@@ -527,6 +555,7 @@ int main(int argument_count, char **arguments)
         cmocka_unit_test(test_always_and_never),
         cmocka_unit_test(test_obtained_before_the_capture),
         cmocka_unit_test(test_destroyed_inside_the_capture),
+        cmocka_unit_test(test_in_a_graph),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_compile_errors),
         cmocka_unit_test(test_annotations_that_are_refused),
