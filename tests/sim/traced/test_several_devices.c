@@ -352,6 +352,16 @@ static void one_is_lost(void **state)
     ktrace_trace_destroy(trace);
 }
 
+/* Nothing can be freed on a lost device. */
+static int leave(void **state)
+{
+    struct traced *t = *state;
+    for (size_t i = 0; i < t->count; i++)
+        free(t->launched[i].noted);
+    free(t);
+    return 0;
+}
+
 int main(void)
 {
     setenv("KTRACE_SIM_DEVICES", "3", 1);
@@ -366,8 +376,7 @@ int main(void)
         TRACED_TEST(a_graph_on_each),
         TRACED_TEST(one_filter_for_all),
         TRACED_TEST(an_overflow_on_one),
-        /* what it leaves behind cannot be freed on a lost device */
-        cmocka_unit_test_setup(one_is_lost, traced_set_up),
+        cmocka_unit_test_setup_teardown(one_is_lost, traced_set_up, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
