@@ -91,8 +91,9 @@
     ((ktrace_u64)KTRACE_UNIFORM_32((ktrace_u64)(value) >> 32) << 32 | KTRACE_UNIFORM_32((ktrace_u64)(value)))
 
 /* The same for values of the kernel's own. Where all lanes compute the same, the optimizer takes the read of the first lane away,
- * and clang 22 then hands the vector register of a conversion, say, to asm that asked for a scalar one. It does not with M0. */
-#if KTRACE_DEVICE_PASS && defined(__OPTIMIZE__)
+ * and clang 22 then hands the vector register of a conversion, say, to asm that asked for a scalar one. It does not with M0.
+ * Clang 19 keeps that read, and would make it write M0, which is no instruction that LLVM 22 knows. */
+#if KTRACE_DEVICE_PASS && defined(__OPTIMIZE__) && __clang_major__ >= 20
 static inline KTRACE_DEVICE_FUNCTION __attribute__((always_inline)) ktrace_u32 ktrace_scalar(ktrace_u32 value)
 {
     ktrace_u32 scalar;

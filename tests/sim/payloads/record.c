@@ -66,6 +66,24 @@ static void same(const struct ktrace_event_info *a, const struct ktrace_event_in
     }
 }
 
+/* One stream, one queue: what the waves wrote of their launches. */
+static void check_launches(const struct ktrace_trace *trace)
+{
+    struct ktrace_trace_info info = {.struct_size = sizeof info};
+    struct ktrace_launch_info first = {.struct_size = sizeof first}, launch = {.struct_size = sizeof launch};
+    DONE(ktrace_trace_get_info(&info, trace));
+    DONE(ktrace_trace_launch(&first, trace, 0));
+    for (uint32_t i = 0; i < info.launches; i++) {
+        DONE(ktrace_trace_launch(&launch, trace, i));
+        if (launch.queue == 0 || launch.queue != first.queue || launch.grid_id != first.grid_id + i) {
+            fprintf(stderr,
+                    "launch %u: grid id %" PRIu64 " of queue %#" PRIx64 ", behind %" PRIu64 " of %#" PRIx64 "\n", i,
+                    launch.grid_id, launch.queue, first.grid_id, first.queue);
+            exit(1);
+        }
+    }
+}
+
 static void write_events(const struct ktrace_trace *recorded, const struct ktrace_trace *loaded)
 {
     struct ktrace_trace_info info = {.struct_size = sizeof info};
@@ -93,6 +111,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/payloads.ktrace", argv[2]);
     DONE(ktrace_trace_save(recorded, path));
     DONE(ktrace_trace_load(&loaded, path));
+    check_launches(loaded);
     write_events(recorded, loaded);
     snprintf(path, sizeof path, "%s/payloads.pftrace.gz", argv[2]);
     DONE(ktrace_trace_export(loaded, "perfetto", path));
