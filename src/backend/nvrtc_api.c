@@ -30,12 +30,31 @@ static const char *const folders[] = {"lib64",
                                       "lib/python3*/dist-packages/nvidia/cu13/lib",
                                       "lib/python3*/dist-packages/nvidia/cuda_nvrtc/lib"};
 
+/* NVRTC opens a second library by its name, libnvrtc-builtins.so.13.0, which the loader does not look for beside the first. It finds
+ * what is loaded already. */
+static void open_builtins(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int major = 0, minor = 0;
+    char builtins[PATH_MAX];
+    if (slash == NULL || table.version(&major, &minor) != KT_RTC_SUCCESS)
+        return;
+    if (snprintf(builtins, sizeof builtins, "%.*s/libnvrtc-builtins.so.%d.%d", (int)(slash - path), path, major,
+                 minor) < (int)sizeof builtins)
+        dlopen(builtins, RTLD_NOW | RTLD_LOCAL);
+}
+
 static int try_open(const char *name, int flags)
 {
     if (!(flags & RTLD_NOLOAD))
         kt_step(name, "loaded");
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | flags);
-    return library ? kt_rtc_resolve(&table, library, KT_RTC_NVIDIA, name) : KTRACE_ERROR_NOT_FOUND;
+    if (library == NULL)
+        return KTRACE_ERROR_NOT_FOUND;
+    const int status = kt_rtc_resolve(&table, library, KT_RTC_NVIDIA, name);
+    if (status == KTRACE_OK)
+        open_builtins(name);
+    return status;
 }
 
 static int try_folder(const char *base, const char *folder)

@@ -1,4 +1,5 @@
 /* The real NVRTC, which needs no GPU to compile: programs with the library's headers, templates, and what it says of mistakes. */
+#include <dlfcn.h>
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -201,9 +202,57 @@ static void test_a_library_that_is_none(void **state)
                   "of CUDA 11.2 or newer is needed");
 }
 
+/* Below the folders where installers put it, under each one's names. A library that is none shows which one was taken. */
+static void check_place(const char *scratch, const char *variable, const char *below)
+{
+    char path[1024], command[2400], sentence[1400];
+    snprintf(path, sizeof path, "%s/%s", scratch, below);
+    snprintf(command, sizeof command,
+             "mkdir -p '%.*s' && ln -s \"$(ls /lib*/x86_64-linux-gnu/libc.so.6 /lib64/libc.so.6 "
+             "2>/dev/null | head -n 1)\" '%s'",
+             (int)(strrchr(path, '/') - path), path, path);
+    assert_int_equal(system(command), 0);
+    snprintf(sentence, sizeof sentence,
+             "the NVRTC that was found cannot be used: %s has no nvrtcVersion: NVRTC of CUDA 11.2 or newer is needed",
+             path);
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct kt_rtc_api *api;
+        unsetenv("CUDA_PATH"), unsetenv("CUDA_HOME"), unsetenv("VIRTUAL_ENV"), unsetenv("CONDA_PREFIX");
+        setenv(variable, scratch, 1);
+        const int status = kt_nvrtc_open(&api);
+        if (status != KTRACE_ERROR_UNSUPPORTED || strcmp(ktrace_last_error(), sentence) != 0)
+            fprintf(stderr, "%d: %s\n", status, ktrace_last_error()), _exit(1);
+        _exit(0);
+    }
+    int result;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    char scratch[512], command[600];
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
+    for (int i = 0; i < 4; i++)
+        if (dlopen(names[i], RTLD_LAZY))
+            skip(); /* the loader finds it before all of these */
+    unsetenv("KTRACE_NVRTC_LIBRARY");
+    assert_int_equal(make_scratch(scratch, sizeof scratch), 0);
+    check_place(scratch, "CUDA_PATH", "lib64/libnvrtc.so.12");
+    check_place(scratch, "CUDA_HOME", "targets/x86_64-linux/lib/libnvrtc.so.13");
+    check_place(scratch, "CONDA_PREFIX", "lib/libnvrtc.so.12");
+    check_place(scratch, "VIRTUAL_ENV", "lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13");
+    check_place(scratch, "VIRTUAL_ENV", "lib/python3.9/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
+    snprintf(command, sizeof command, "rm -rf '%s'", scratch);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest first[] = {cmocka_unit_test(test_a_library_that_is_none)};
+    const struct CMUnitTest first[] = {cmocka_unit_test(test_a_library_that_is_none), cmocka_unit_test(test_places)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_both_specializations),
         cmocka_unit_test(test_mistakes),

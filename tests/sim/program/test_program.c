@@ -434,23 +434,29 @@ static int part_no_compiler(void)
     return 0;
 }
 
-/* One compilation for two devices of one kind, and a module on each. */
+/* One compilation for two devices of one kind, and a module on each. They go with the program, wherever the thread is then. */
 static int part_two_devices(void)
 {
-    struct ktrace_program *program = create_for(KTRACE_PROGRAM_TRACE_AUTO);
     void *functions[2], *first = memory;
-    struct ktrace_capture *capture = begin();
-    for (int device = 0; device < 2; device++) {
-        assert_int_equal(hip.set_device(device), 0);
-        assert_int_equal(hip.allocate(&memory, 4096), 0);
-        functions[device] = kernel_of(program, "gemm<float, 4>");
-        run_gemm(functions[device], 4);
+    for (int destroyed_inside = 0; destroyed_inside < 2; destroyed_inside++) {
+        struct ktrace_program *program = create_for(KTRACE_PROGRAM_TRACE_AUTO);
+        struct ktrace_capture *capture = begin();
+        for (int device = 0; device < 2; device++) {
+            assert_int_equal(hip.set_device(device), 0);
+            assert_int_equal(hip.allocate(&memory, 4096), 0);
+            functions[device] = kernel_of(program, "gemm<float, 4>");
+            run_gemm(functions[device], 4);
+            assert_int_equal(hip.release(memory), 0);
+        }
+        assert_ptr_not_equal(functions[0], functions[1]);
+        const struct ktrace_program_info info = program_info(program);
+        if (destroyed_inside)
+            ktrace_program_destroy(program);
+        printf("%d events; %d compiled, %d modules\n", (int)end_and_count(capture), (int)info.compilations,
+               (int)info.modules);
+        if (!destroyed_inside)
+            ktrace_program_destroy(program);
     }
-    assert_ptr_not_equal(functions[0], functions[1]);
-    printf("%d events; ", (int)end_and_count(capture));
-    const struct ktrace_program_info info = program_info(program);
-    printf("%d compiled, %d modules\n", (int)info.compilations, (int)info.modules);
-    ktrace_program_destroy(program);
     memory = first;
     return 0;
 }
@@ -545,7 +551,7 @@ static void test_two_devices(void **state)
     (void)state;
     char output[4096];
     run_part(output, sizeof output, "two_devices", NULL, (const char *[]){"KTRACE_SIM_DEVICES=2", NULL});
-    assert_string_equal(output, "72 events; 1 compiled, 2 modules\n");
+    assert_string_equal(output, "72 events; 1 compiled, 2 modules\n72 events; 1 compiled, 2 modules\n");
 }
 
 int main(int argument_count, char **arguments)
