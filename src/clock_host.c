@@ -23,8 +23,9 @@
 #define DRIFT_MAX 1e-3
 /* And how fast they mostly do: what short captures leave open is drawn to 0 accordingly, or it would stretch all durations. */
 #define DRIFT_USUAL 5e-5
-/* Between two anchors nothing shows how the rate changes. NTP and temperature move a clock's rate by some ppm within minutes;
- * 10 are allowed for, so that over a second without an anchor the line may be off by 5 us in the middle. Not measured. */
+/* NTP and temperature move a clock's rate by some ppm within minutes; 10 are allowed for. Between two anchors nothing shows it:
+ * over a second without one the line may be off by 5 us in the middle. Over many it leaves every line, which is no
+ * contradiction then, but as much is not known. Not measured. */
 #define WANDER 1e-5
 #define SEARCH_STEPS 100
 
@@ -166,7 +167,7 @@ static struct reach reach_at(const struct problem *problem, double slope, double
                           highest(problem, best_slope(problem, highest, x), x) - slope * x};
 }
 
-/* ---- The line --------------------------------------------------------------------------------------------------- */
+/* ---- Anchors ---------------------------------------------------------------------------------------------------- */
 
 /* Of two readings of one clock; what is nonsense is so far away that it contradicts. */
 static double after_ns(uint64_t later, uint64_t earlier)
@@ -174,69 +175,122 @@ static double after_ns(uint64_t later, uint64_t earlier)
     return (double)(int64_t)(later - earlier);
 }
 
-static int make_problem(struct problem *problem, const struct kt_device *device)
+struct anchors {
+    struct kt_host_anchor *list; /* times are from the first one's */
+    size_t count;
+    double tick_ns;
+    double first, last; /* what was recorded */
+};
+
+/* The last anchor before what was recorded, the first one behind it, and those between: what is further away tells of rates that
+ * clocks once had. All of them where that leaves one only. */
+static int choose_anchors(struct anchors *out, const struct kt_device *device, uint64_t first_ns, uint64_t last_ns)
 {
-    const size_t count = (size_t)device->anchor_count;
-    const struct kt_host_anchor *first = &device->anchors[0];
-    const double tick_ns = kt_clock_wall_tick_ns(device);
-    *problem = (struct problem){.from = -DRIFT_MAX, .to = DRIFT_MAX};
-    problem->low = kt_array_new(count, sizeof *problem->low);
-    problem->high = kt_array_new(count, sizeof *problem->high);
-    if (!problem->low || !problem->high)
+    double before = -INFINITY, behind = INFINITY;
+    *out = (struct anchors){.list = kt_array_new((size_t)device->anchor_count, sizeof *out->list),
+                            .tick_ns = kt_clock_wall_tick_ns(device)};
+    if (!out->list)
         return KTRACE_ERROR_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        const struct kt_host_anchor *anchor = &device->anchors[i];
-        double x = after_ns(anchor->device_ns, first->device_ns);
-        double before = after_ns(anchor->host_before_ns - first->host_before_ns, anchor->device_ns - first->device_ns);
-        double after = after_ns(anchor->host_after_ns - first->host_before_ns, anchor->device_ns - first->device_ns);
-        /* the device's clock shows the last of its ticks */
-        problem->low[i] = (struct kt_point){x, before - tick_ns};
-        problem->high[i] = (struct kt_point){x, after};
+    for (uint64_t i = 0; i < device->anchor_count; i++) {
+        const double from_first = after_ns(device->anchors[i].device_ns, first_ns);
+        const double from_last = after_ns(device->anchors[i].device_ns, last_ns);
+        before = from_first <= 0 ? fmax(before, from_first) : before;
+        behind = from_last >= 0 ? fmin(behind, from_last) : behind;
     }
-    problem->low_count = keep_corners(problem->low, count, -1);
-    problem->high_count = keep_corners(problem->high, count, 1);
+    for (uint64_t i = 0; i < device->anchor_count; i++)
+        if (after_ns(device->anchors[i].device_ns, first_ns) >= before &&
+            after_ns(device->anchors[i].device_ns, last_ns) <= behind)
+            out->list[out->count++] = device->anchors[i];
+    if (out->count < 2) {
+        memcpy(out->list, device->anchors, (size_t)device->anchor_count * sizeof *out->list);
+        out->count = (size_t)device->anchor_count;
+    }
+    out->first = after_ns(first_ns, out->list[0].device_ns);
+    out->last = after_ns(last_ns, out->list[0].device_ns);
     return 0;
 }
 
-/* How far the clocks may have left the line where the next anchor is furthest, from `first` to `last`. */
-static double wander_ns(const struct kt_device *device, double first, double last)
+static double time_of(const struct anchors *anchors, size_t index)
+{
+    return after_ns(anchors->list[index].device_ns, anchors->list[0].device_ns);
+}
+
+/* How far the clocks may have left the line where the next anchor is furthest, during what was recorded. */
+static double wander_ns(const struct anchors *anchors)
 {
     double before = -INFINITY, furthest = 0;
-    for (uint64_t i = 0; i <= device->anchor_count; i++) {
-        const double x =
-            i < device->anchor_count ? after_ns(device->anchors[i].device_ns, device->anchors[0].device_ns) : INFINITY;
-        if (x >= first && before <= last) {
-            const double middle = i == 0 ? first : i == device->anchor_count ? last : before + (x - before) / 2;
-            const double at = fmin(fmax(middle, first), last);
-            furthest = fmax(furthest, fmin(at - before, x - at));
+    for (size_t i = 0; i <= anchors->count; i++) {
+        const double behind = i < anchors->count ? time_of(anchors, i) : INFINITY;
+        if (behind >= anchors->first && before <= anchors->last) {
+            const double middle = i == 0                ? anchors->first
+                                  : i == anchors->count ? anchors->last
+                                                        : before + (behind - before) / 2;
+            const double at = fmin(fmax(middle, anchors->first), anchors->last);
+            furthest = fmax(furthest, fmin(at - before, behind - at));
         }
-        before = x;
+        before = behind;
     }
     return furthest * WANDER;
 }
 
+/* A clock whose rate is off by as much for half of the time and the other way for the rest leaves every line by this much. */
+static double explained_ns(const struct anchors *anchors)
+{
+    return fmax(0, time_of(anchors, anchors->count - 1)) * WANDER / 4;
+}
+
+/* ---- The line --------------------------------------------------------------------------------------------------- */
+
+static int make_problem(struct problem *problem, const struct anchors *anchors)
+{
+    const struct kt_host_anchor *first = &anchors->list[0];
+    *problem = (struct problem){.from = -DRIFT_MAX, .to = DRIFT_MAX};
+    problem->low = kt_array_new(anchors->count, sizeof *problem->low);
+    problem->high = kt_array_new(anchors->count, sizeof *problem->high);
+    if (!problem->low || !problem->high)
+        return KTRACE_ERROR_MEMORY;
+    for (size_t i = 0; i < anchors->count; i++) {
+        const struct kt_host_anchor *anchor = &anchors->list[i];
+        const double x = time_of(anchors, i);
+        double before = after_ns(anchor->host_before_ns - first->host_before_ns, anchor->device_ns - first->device_ns);
+        double after = after_ns(anchor->host_after_ns - first->host_before_ns, anchor->device_ns - first->device_ns);
+        /* the device's clock shows the last of its ticks */
+        problem->low[i] = (struct kt_point){x, before - anchors->tick_ns};
+        problem->high[i] = (struct kt_point){x, after};
+    }
+    problem->low_count = keep_corners(problem->low, anchors->count, -1);
+    problem->high_count = keep_corners(problem->high, anchors->count, 1);
+    return 0;
+}
+
+static struct kt_host_line draw_line(struct problem *problem, const struct anchors *anchors)
+{
+    narrow(problem);
+    /* In the middle of what passes at both ends; in between, no line that passes is further from it. */
+    const double drift = choose_slope(problem);
+    const struct reach begin = reach_at(problem, drift, anchors->first), end = reach_at(problem, drift, anchors->last);
+    const double low = fmin(begin.low, end.low), high = fmax(begin.high, end.high);
+    return (struct kt_host_line){
+        .device_ns = anchors->list[0].device_ns,
+        .host_ns = anchors->list[0].host_before_ns,
+        .offset_ns = (low + high) / 2,
+        .drift = drift,
+        .uncertainty_ns = fmax(0, (high - low) / 2) + wander_ns(anchors) + 2 * problem->widened_ns,
+        .contradiction_ns = problem->widened_ns > explained_ns(anchors) ? problem->widened_ns : 0};
+}
+
 int kt_host_line_fit(struct kt_host_line *out, const struct kt_device *device, uint64_t first_ns, uint64_t last_ns)
 {
-    struct problem problem;
-    int status = make_problem(&problem, device);
-    if (status == 0) {
-        const struct kt_host_anchor *anchor = &device->anchors[0];
-        const double first = after_ns(first_ns, anchor->device_ns), last = after_ns(last_ns, anchor->device_ns);
-        narrow(&problem);
-        /* In the middle of what passes at both ends; in between, no line that passes is further from it. */
-        const double drift = choose_slope(&problem);
-        const struct reach begin = reach_at(&problem, drift, first), end = reach_at(&problem, drift, last);
-        const double low = fmin(begin.low, end.low), high = fmax(begin.high, end.high);
-        *out = (struct kt_host_line){.device_ns = anchor->device_ns,
-                                     .host_ns = anchor->host_before_ns,
-                                     .offset_ns = (low + high) / 2,
-                                     .drift = drift,
-                                     .uncertainty_ns = fmax(0, (high - low) / 2) + wander_ns(device, first, last) +
-                                                       2 * problem.widened_ns,
-                                     .contradiction_ns = problem.widened_ns};
-    }
+    struct anchors anchors;
+    struct problem problem = {NULL, NULL, 0, 0, 0, 0, 0};
+    int status = choose_anchors(&anchors, device, first_ns, last_ns);
+    if (status == 0)
+        status = make_problem(&problem, &anchors);
+    if (status == 0)
+        *out = draw_line(&problem, &anchors);
     free(problem.low);
     free(problem.high);
+    free(anchors.list);
     return status;
 }
 

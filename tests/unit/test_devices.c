@@ -29,7 +29,8 @@ struct machine {
     uint32_t devices;
     double span_ns;
     struct clock host, device[DEVICES];
-    double host_step_ns, host_step_at_ns; /* the host's clock is set */
+    double host_step_ns, host_step_at_ns;     /* the host's clock is set */
+    double host_sway_ns, host_sway_period_ns; /* it runs ahead and falls back, as NTP makes it */
     struct kt_snapshot *snapshot;
 };
 
@@ -46,7 +47,8 @@ static uint64_t shown(const struct clock *clock, double true_ns)
 
 static uint64_t host_shows(const struct machine *machine, double true_ns)
 {
-    return shown(&machine->host, true_ns) +
+    const double sway = machine->host_sway_ns * sin(6.28318530718 * true_ns / machine->host_sway_period_ns);
+    return shown(&machine->host, true_ns + sway) +
            (uint64_t)(int64_t)(true_ns >= machine->host_step_at_ns ? machine->host_step_ns : 0);
 }
 
@@ -79,6 +81,7 @@ static struct machine *machine_of(uint64_t seed, uint32_t devices, double span_n
     machine->devices = devices;
     machine->span_ns = span_ns;
     machine->host_step_at_ns = INFINITY;
+    machine->host_sway_period_ns = 1;
     machine->host = (struct clock){HOST_NS, 1 + 1e-4 * (uniform(machine) - 0.5)};
     struct build *build = build_begin(64, 8);
     for (uint32_t d = 0; d < devices; d++) {
@@ -257,6 +260,52 @@ static void drift_over_minutes(void **state)
         }
 }
 
+/* NTP turns the host's clock by 6 ppm and back within 100 s: no line passes, and nothing is wrong. */
+static void a_clock_that_is_turned_is_not_told(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct machine *machine = machine_of(seed, 2, 2e11);
+        machine->host_sway_period_ns = 1e11;
+        machine->host_sway_ns = 6e-6 * 1e11 / 6.28318530718;
+        read_clocks(machine, 0, 150);
+        read_clocks(machine, 1, 200);
+        struct ktrace_trace *trace = trace_of(machine);
+        assert_within_uncertainty(trace);
+        assert_string_equal(ktrace_trace_warning(trace), "");
+        assert_true(info_of(trace, 1).clock_contradiction_ns == 0);
+        assert_true(info_of(trace, 1).clock_uncertainty_ns < 400000);
+        finish(machine, trace);
+    }
+}
+
+/* What was read long before or long after tells of what the clocks did then. */
+static void old_readings_do_not_count(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct machine *machine = machine_of(seed, 2, 1e6);
+        for (uint32_t d = 0; d < 2; d++) {
+            for (int i = 0; i < 10; i++)
+                add_anchor(machine, d, TRUE_BEGIN_NS - 9e8 + 5e7 * i);
+            for (uint64_t i = 0; i < 10; i++) /* the host's clock was set since */
+                machine->snapshot->devices[d].anchors[i].host_before_ns -= 123456789 + i * 1000 * (seed + 1);
+            for (uint64_t i = 0; i < 10; i++)
+                machine->snapshot->devices[d].anchors[i].host_after_ns -= 123456789 + i * 1000 * (seed + 1);
+            read_clocks(machine, d, 2);
+            add_anchor(machine, d, TRUE_BEGIN_NS + 1e9);
+            add_anchor(machine, d, TRUE_BEGIN_NS + 2e9); /* and again */
+            machine->snapshot->devices[d].anchors[13].host_before_ns += 555555555;
+            machine->snapshot->devices[d].anchors[13].host_after_ns += 555555555;
+        }
+        struct ktrace_trace *trace = trace_of(machine);
+        assert_within_uncertainty(trace);
+        assert_string_equal(ktrace_trace_warning(trace), "");
+        assert_true(info_of(trace, 0).clock_uncertainty_ns < 21000);
+        finish(machine, trace);
+    }
+}
+
 static void a_clock_that_was_set_is_told(void **state)
 {
     (void)state;
@@ -398,11 +447,18 @@ static void what_is_told_of_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(skewed_and_drifting_clocks_agree), cmocka_unit_test(short_captures_do_not_stretch),
-        cmocka_unit_test(readings_narrow_it_down),          cmocka_unit_test(drift_over_minutes),
-        cmocka_unit_test(a_clock_that_was_set_is_told),     cmocka_unit_test(without_readings_devices_begin_together),
-        cmocka_unit_test(a_year_away_is_not_believed),      cmocka_unit_test(simulated_devices_have_one_clock),
-        cmocka_unit_test(one_device_stays_as_it_is),        cmocka_unit_test(what_is_told_of_devices),
+        cmocka_unit_test(skewed_and_drifting_clocks_agree),
+        cmocka_unit_test(short_captures_do_not_stretch),
+        cmocka_unit_test(readings_narrow_it_down),
+        cmocka_unit_test(drift_over_minutes),
+        cmocka_unit_test(a_clock_that_is_turned_is_not_told),
+        cmocka_unit_test(old_readings_do_not_count),
+        cmocka_unit_test(a_clock_that_was_set_is_told),
+        cmocka_unit_test(without_readings_devices_begin_together),
+        cmocka_unit_test(a_year_away_is_not_believed),
+        cmocka_unit_test(simulated_devices_have_one_clock),
+        cmocka_unit_test(one_device_stays_as_it_is),
+        cmocka_unit_test(what_is_told_of_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

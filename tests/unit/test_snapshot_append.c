@@ -200,7 +200,7 @@ static struct kt_snapshot *load(const char *name)
     char path[512];
     void *data;
     size_t bytes;
-    struct kt_snapshot *snapshot;
+    struct kt_snapshot *snapshot = NULL;
     snprintf(path, sizeof path, "%s/%s", KT_TEST_DATA, name);
     if (kt_file_read(&data, &bytes, path) < 0 || kt_snapshot_load(&snapshot, data, bytes) < 0)
         fail_msg("%s", ktrace_last_error());
