@@ -234,7 +234,9 @@ static int cuda_synchronize(struct kt_backend *backend)
     kt_cu_result result = cuda->api->stream_is_capturing(NULL, &capturing);
     if (result == KT_CU_SUCCESS)
         result = cuda->api->context_synchronize();
-    return leave(cuda, result, "waiting for the device");
+    char attempted[48];
+    snprintf(attempted, sizeof attempted, "waiting for CUDA device %u", cuda->ordinal);
+    return leave(cuda, result, attempted);
 }
 
 static int cuda_range_of(uint64_t *base, uint64_t *bytes, struct kt_backend *backend, uint64_t address)

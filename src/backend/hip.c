@@ -217,7 +217,9 @@ static int hip_synchronize(struct kt_backend *backend)
     kt_hip_result result = ask_for_captures(hip);
     if (result == KT_HIP_SUCCESS)
         result = hip->api->device_synchronize();
-    return leave(previous, hip, result, "waiting for the device");
+    char attempted[48];
+    snprintf(attempted, sizeof attempted, "waiting for HIP device %d", hip->device);
+    return leave(previous, hip, result, attempted);
 }
 
 /* ---- Kernels of our own ------------------------------------------------------------------------------------------ */

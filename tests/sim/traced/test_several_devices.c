@@ -337,7 +337,8 @@ static void one_is_lost(void **state)
     bad->log = NULL;
     ok(launch_prepared(t, bad, NULL));
     ok(hipSetDevice(0));
-    refuses(ktrace_capture_read(&trace, t->capture), KTRACE_ERROR_DEVICE, "illegal");
+    refuses(ktrace_capture_read(&trace, t->capture), KTRACE_ERROR_DEVICE,
+            "waiting for HIP device 1 failed: a kernel used an illegal address");
     struct ktrace_capture *const capture = t->capture;
     t->capture = NULL;
     assert_int_equal(ktrace_capture_end(&trace, capture), KTRACE_ERROR_DEVICE);
