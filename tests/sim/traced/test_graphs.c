@@ -1,59 +1,6 @@
 /* test_graphs.c - captures around graphs: nodes read the control block at each replay, and each replay of each node is a launch of
- * its own. Nothing is begun, read, cleared or ended while a graph is built. */
-#include "traced.h"
-
-struct graph {
-    hipStream_t stream;
-    hipGraph_t graph;
-    hipGraphExec_t exec;
-    size_t first, count; /* its nodes among t->launched: what they note is that of the newest replay */
-};
-
-/* The launches [first, t->count) as nodes, one after another. */
-static void build(struct graph *g, struct traced *t, size_t first)
-{
-    *g = (struct graph){.first = first, .count = t->count - first};
-    ok(hipStreamCreateWithFlags(&g->stream, hipStreamNonBlocking));
-    ok(hipStreamBeginCapture(g->stream, hipStreamCaptureModeGlobal));
-    for (size_t i = first; i < t->count; i++)
-        ok(launch_prepared(t, &t->launched[i], g->stream));
-    ok(hipStreamEndCapture(g->stream, &g->graph));
-    ok(hipGraphInstantiate(&g->exec, g->graph, NULL, NULL, 0));
-}
-
-/* work, then other: 4 and 3 waves. */
-static void build_two(struct graph *g, struct traced *t)
-{
-    const size_t first = t->count;
-    prepare(t, "work", (struct dim3){2, 1, 1}, (struct dim3){128, 1, 1}, 3);
-    prepare(t, "other", (struct dim3){1, 3, 1}, (struct dim3){8, 8, 1}, 2);
-    build(g, t, first);
-}
-
-static void destroy(struct graph *g)
-{
-    ok(hipGraphExecDestroy(g->exec));
-    ok(hipGraphDestroy(g->graph));
-    ok(hipStreamDestroy(g->stream));
-}
-
-static void replay_on(const struct graph *g, struct traced *t, hipGraphExec_t exec, hipStream_t stream)
-{
-    ok(hipGraphLaunch(exec, stream));
-    for (size_t i = g->first; i < g->first + g->count; i++)
-        remember_replay(t, &t->launched[i], stream);
-}
-
-static void replay(const struct graph *g, struct traced *t)
-{
-    replay_on(g, t, g->exec, g->stream);
-}
-
-static void check_and_destroy(struct traced *t, size_t first, struct ktrace_trace *trace)
-{
-    check_launches(t, first, t->count - first, trace);
-    ktrace_trace_destroy(trace);
-}
+ * its own. */
+#include "replayed.h"
 
 /* ---- Captures around graphs -------------------------------------------------------------------------------------- */
 
@@ -79,7 +26,7 @@ static void built_before_the_capture(void **state)
     first = t->count;
     replay(&g, t);
     check_and_destroy(t, first, end(t));
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 /* The way of the documentation: prepare on a side stream, construct, clear, replay. */
@@ -97,7 +44,7 @@ static void prepare_construct_clear_replay(void **state)
     const size_t first = t->count;
     replay(&g, t);
     check_and_destroy(t, first, end(t));
-    destroy(&g);
+    destroy_graph(&g);
     ok(hipStreamDestroy(stream));
 }
 
@@ -111,7 +58,7 @@ static void construction_launches_nothing(void **state)
     assert_int_equal(info_of(trace).waves, 0);
     assert_non_null(strstr(ktrace_trace_warning(trace), "nothing was recorded"));
     ktrace_trace_destroy(trace);
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 /* Each read has what was replayed since the last, and what was read before stays as it is. */
@@ -141,7 +88,7 @@ static void read_after_later_replays(void **state)
         free(after);
         ktrace_trace_destroy(traces[i]);
     }
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 /* Another buffer each time, and sometimes a filter: the nodes follow. */
@@ -172,7 +119,7 @@ static void one_graph_in_many_captures(void **state)
         ktrace_trace_destroy(trace);
         replay(&g, t);
     }
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 /* ---- After the capture ------------------------------------------------------------------------------------------- */
@@ -199,7 +146,7 @@ static void snapshots_between_replays(void **state)
     replay(&g, t);
     check_and_destroy(t, first, snapshot(t));
     check_and_destroy(t, first, end(t));
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 /* The window is closed, what was recorded is kept, and later replays are dormant. */
@@ -225,7 +172,7 @@ static void stopped(void **state)
     trace = end(t); /* what it shows */
     check_launches(t, first, count, trace);
     ktrace_trace_destroy(trace);
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 /* The graph keeps the buffer after the window: a read after later replays replaces what the capture shows. */
@@ -274,7 +221,7 @@ static void replays_after_a_stop(void **state)
     t->capture = NULL;
     replay(&g, t);
     ok(hipDeviceSynchronize());
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 /* ---- What replays look like -------------------------------------------------------------------------------------- */
@@ -289,7 +236,7 @@ static void several_kernels_and_repeated_nodes(void **state)
         prepare(t, "plain", (struct dim3){2, 1, 1}, (struct dim3){64, 1, 1}, 0);
         prepare(t, "other", (struct dim3){3, 1, 1}, (struct dim3){64, 1, 1}, layer);
     }
-    build(&g, t, 0);
+    build_graph(&g, t, 0);
     begin(t, NULL);
     for (int i = 0; i < 4; i++)
         replay(&g, t);
@@ -308,7 +255,7 @@ static void several_kernels_and_repeated_nodes(void **state)
     for (uint64_t i = 0; i < traced_count; i++) /* in order of the graph, replay after replay */
         assert_ptr_equal(strcmp(launch_of(trace, i).kernel, i % 2 ? "other" : "work") ? NULL : trace, trace);
     ktrace_trace_destroy(trace);
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 static void eager_launches_between_replays(void **state)
@@ -324,7 +271,7 @@ static void eager_launches_between_replays(void **state)
         launch_kernel(t, "other", 1, 64, i, NULL);
     }
     check_and_destroy(t, first, end(t));
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 static void two_graphs_in_turn(void **state)
@@ -341,8 +288,8 @@ static void two_graphs_in_turn(void **state)
             replay(&b, t);
     }
     check_and_destroy(t, first, end(t));
-    destroy(&a);
-    destroy(&b);
+    destroy_graph(&a);
+    destroy_graph(&b);
 }
 
 /* ---- At once ------------------------------------------------------------------------------------------------------ */
@@ -366,7 +313,7 @@ static void two_graphs_at_once(void **state)
     struct graph graphs[2];
     for (int i = 0; i < 2; i++) {
         prepare(t, "work", (struct dim3){2, 1, 1}, (struct dim3){128, 1, 1}, 200);
-        build(&graphs[i], t, (size_t)i);
+        build_graph(&graphs[i], t, (size_t)i);
     }
     begin(t, NULL);
     const size_t first = t->count;
@@ -376,7 +323,7 @@ static void two_graphs_at_once(void **state)
     assert_true(overlaps(trace) > 3);
     check_and_destroy(t, first, trace);
     for (int i = 0; i < 2; i++)
-        destroy(&graphs[i]);
+        destroy_graph(&graphs[i]);
 }
 
 /* Two instances of one graph: even these are two launches each time. Their nodes share a log, so that each waits to note until
@@ -388,7 +335,7 @@ static void one_graph_twice_at_once(void **state)
     hipGraphExec_t second;
     hipStream_t stream;
     prepare(t, "work", (struct dim3){1, 1, 1}, (struct dim3){64, 1, 1}, 100);
-    build(&g, t, 0);
+    build_graph(&g, t, 0);
     ok(hipGraphInstantiate(&second, g.graph, NULL, NULL, 0));
     ok(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
     begin(t, NULL);
@@ -412,7 +359,7 @@ static void one_graph_twice_at_once(void **state)
     ktrace_trace_destroy(trace);
     ok(hipGraphExecDestroy(second));
     ok(hipStreamDestroy(stream));
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 /* Two branches of one graph, of the same kernel and size: one queue, two dispatches. */
@@ -448,7 +395,7 @@ static void parallel_branches(void **state)
     ok(hipEventDestroy(parts));
     ok(hipEventDestroy(joins));
     ok(hipStreamDestroy(side));
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 /* A node whose parameters change between replays, of a graph that was built by hand. */
@@ -475,160 +422,7 @@ static void changed_parameters(void **state)
         ok(hipGraphExecKernelNodeSetParams(g.exec, node, &parameters));
     }
     check_and_destroy(t, 1, end(t));
-    destroy(&g);
-}
-
-/* ---- While a graph is built -------------------------------------------------------------------------------------- */
-
-/* What must be refused. `inside`: of a capture that was begun before. */
-struct forbidden {
-    const char *name;
-    int inside;
-    int (*call)(struct ktrace_capture *capture);
-};
-
-static int try_begin(struct ktrace_capture *capture)
-{
-    struct ktrace_capture *second = NULL;
-    (void)capture;
-    const int status = ktrace_capture_begin(&second, NULL);
-    assert_null(second);
-    return status;
-}
-
-static int try_read(struct ktrace_capture *capture)
-{
-    struct ktrace_trace *trace = NULL;
-    const int status = ktrace_capture_read(&trace, capture);
-    assert_null(trace);
-    return status;
-}
-
-static int try_clear(struct ktrace_capture *capture)
-{
-    return ktrace_capture_clear(capture);
-}
-
-static int try_end(struct ktrace_capture *capture)
-{
-    struct ktrace_trace *trace = NULL;
-    const int status = ktrace_capture_end(&trace, capture);
-    assert_null(trace);
-    return status;
-}
-
-static int try_snapshot(struct ktrace_capture *capture)
-{
-    struct ktrace_trace *trace = NULL;
-    const int status = ktrace_capture_snapshot(&trace, capture);
-    assert_null(trace);
-    return status;
-}
-
-static int try_destroy(struct ktrace_capture *capture)
-{
-    ktrace_capture_destroy(capture); /* returns nothing: the capture must still be there */
-    return try_clear(capture);
-}
-
-static const struct forbidden forbidden[] = {{"begin", 0, try_begin},
-                                             {"begin inside", 1, try_begin},
-                                             {"read", 1, try_read},
-                                             {"clear", 1, try_clear},
-                                             {"end", 1, try_end},
-                                             {"snapshot", 1, try_snapshot},
-                                             {"stop", 1, ktrace_capture_stop},
-                                             {"destroy", 1, try_destroy}};
-#define FORBIDDEN (sizeof forbidden / sizeof forbidden[0])
-
-static void refused(struct traced *t, const struct forbidden *one)
-{
-    const int status = one->call(t->capture);
-    if (status != KTRACE_ERROR_STATE)
-        fail_msg("%s: %s: %s", one->name, ktrace_status_name(status), ktrace_last_error());
-    if (!strstr(ktrace_last_error(),
-                one->call == try_begin && one->inside ? "do not nest" : "captured into a HIP graph"))
-        fail_msg("%s: %s", one->name, ktrace_last_error());
-    assert_int_equal(hipGetLastError(), hipSuccess); /* it is no error of the program's */
-    assert_int_equal(ktrace_active(), one->inside);
-}
-
-/* Beside a stream that the legacy one waits for, the call changes nothing: neither the graph nor the capture. */
-static void forbidden_beside_a_blocking_stream(void **state)
-{
-    struct traced *t = *state;
-    for (hipStreamCaptureMode mode = hipStreamCaptureModeGlobal; mode <= hipStreamCaptureModeRelaxed; mode++)
-        for (size_t i = 0; i < FORBIDDEN; i++) {
-            struct graph g = {.count = 2};
-            forget_launches(t);
-            prepare(t, "work", (struct dim3){2, 1, 1}, (struct dim3){64, 1, 1}, 2);
-            prepare(t, "other", (struct dim3){1, 1, 1}, (struct dim3){64, 1, 1}, 1);
-            ok(hipStreamCreate(&g.stream));
-            if (forbidden[i].inside)
-                begin(t, NULL);
-            launch_kernel(t, "other", 1, 64, 3, g.stream); /* which the call must not take away */
-            const size_t first = t->count - (size_t)forbidden[i].inside;
-            ok(hipStreamBeginCapture(g.stream, mode));
-            ok(launch_prepared(t, &t->launched[0], g.stream));
-            refused(t, &forbidden[i]);
-            if (launch_prepared(t, &t->launched[1], g.stream) != hipSuccess)
-                fail_msg("%s has spoilt the graph, mode %d: %s", forbidden[i].name, (int)mode,
-                         ktrace_simulator_error());
-            refused(t, &forbidden[i]);
-            ok(hipStreamEndCapture(g.stream, &g.graph));
-            ok(hipGraphInstantiate(&g.exec, g.graph, NULL, NULL, 0));
-            if (!forbidden[i].inside)
-                begin(t, NULL);
-            replay(&g, t);
-            check_and_destroy(t, first, end(t));
-            destroy(&g);
-        }
-}
-
-/* Beside one that the legacy stream does not wait for, nobody can ask whether it is captured without spoiling the graph. The call
- * is an error, and the capture survives it. */
-static void forbidden_beside_a_side_stream(void **state)
-{
-    struct traced *t = *state;
-    for (hipStreamCaptureMode mode = hipStreamCaptureModeGlobal; mode <= hipStreamCaptureModeRelaxed; mode++)
-        for (size_t i = 0; i < FORBIDDEN; i++) {
-            hipStream_t stream;
-            hipGraph_t graph = NULL;
-            forget_launches(t);
-            prepare(t, "work", (struct dim3){2, 1, 1}, (struct dim3){64, 1, 1}, 2);
-            ok(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
-            if (forbidden[i].inside)
-                begin(t, NULL);
-            launch_kernel(t, "other", 1, 64, 3, stream);
-            const size_t first = t->count - (size_t)forbidden[i].inside;
-            ok(hipStreamBeginCapture(stream, mode));
-            ok(launch_prepared(t, &t->launched[0], stream));
-            refused(t, &forbidden[i]);
-            if (hipStreamEndCapture(stream, &graph) == hipSuccess)
-                ok(hipGraphDestroy(graph));
-            hipGetLastError();
-            if (!forbidden[i].inside)
-                begin(t, NULL);
-            launch_kernel(t, "work", 1, 64, 1, stream);
-            check_and_destroy(t, first, end(t));
-            ok(hipStreamDestroy(stream));
-        }
-}
-
-/* Nesting is an error with and without graphs; replays under way do not notice. */
-static void nested_begin_between_replays(void **state)
-{
-    struct traced *t = *state;
-    struct graph g;
-    build_two(&g, t);
-    begin(t, NULL);
-    const size_t first = t->count;
-    for (int i = 0; i < 5; i++) {
-        replay(&g, t);
-        refused(t, &forbidden[1]);
-    }
-    check_and_destroy(t, first, end(t));
-    destroy(&g);
+    destroy_graph(&g);
 }
 
 int main(void)
@@ -649,9 +443,6 @@ int main(void)
         TRACED_TEST(one_graph_twice_at_once),
         TRACED_TEST(parallel_branches),
         TRACED_TEST(changed_parameters),
-        TRACED_TEST(forbidden_beside_a_blocking_stream),
-        TRACED_TEST(forbidden_beside_a_side_stream),
-        TRACED_TEST(nested_begin_between_replays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,7 @@ int traced_tear_down(void **state);
 struct launched *prepare(struct traced *t, const char *kernel, struct dim3 grid, struct dim3 block, int n);
 /* Makes its device current. */
 hipError_t launch_prepared(const struct traced *t, struct launched *launched, hipStream_t stream);
+uint32_t waves_a_workgroup(const struct launched *launched);
 /* Both, for workgroups and workitems in a row. */
 struct launched *launch_kernel(struct traced *t, const char *kernel, uint32_t groups, uint32_t threads, int n,
                                hipStream_t stream);
