@@ -1,8 +1,8 @@
 #include "perfetto.h"
 
 #include "../error.h"
-#include "../string_builder.h"
 #include "gzip_sink.h"
+#include "perfetto_sites.h"
 
 #include <stdlib.h>
 
@@ -13,50 +13,22 @@ enum {
     RESERVE_BYTES = 2 + EVENT_MAX_BYTES + 8
 };
 
-/* Interned in every wave's sequence: numbers are fixed, names are sent when a wave first needs them. */
-enum category { CATEGORY_RANGE = 1, CATEGORY_TOKEN, CATEGORY_MARK, CATEGORY_WAVE, CATEGORY_END };
-static const char *const category_names[CATEGORY_END] = {
-    [CATEGORY_RANGE] = "ktrace.range",
-    [CATEGORY_TOKEN] = "ktrace.token",
-    [CATEGORY_MARK] = "ktrace.mark",
-    [CATEGORY_WAVE] = "ktrace.wave",
+static const char *const category_names[KT_PF_CATEGORY_END] = {
+    [KT_PF_CATEGORY_RANGE] = "ktrace.range",
+    [KT_PF_CATEGORY_TOKEN] = "ktrace.token",
+    [KT_PF_CATEGORY_MARK] = "ktrace.mark",
+    [KT_PF_CATEGORY_WAVE] = "ktrace.wave",
 };
-enum argument { ARGUMENT_PAYLOAD = 1, ARGUMENT_END_PAYLOAD, ARGUMENT_LANE, ARGUMENT_END_LANE, ARGUMENT_END };
-static const char *const argument_names[ARGUMENT_END] = {
-    [ARGUMENT_PAYLOAD] = "payload",
-    [ARGUMENT_END_PAYLOAD] = "end_payload",
-    [ARGUMENT_LANE] = "lane",
-    [ARGUMENT_END_LANE] = "end_lane",
-};
-
-/* A name of any site of the trace. It is event name i + 1; that of an unclosed range comes behind all names. */
-struct name {
-    char *text;                         /* owned, UTF-8 */
-    uint32_t sent_by, sent_unclosed_by; /* the last sequence that has it */
-};
-
-/* What an event needs to know of its site. */
-struct site {
-    uint32_t name;                      /* index into names */
-    uint32_t used_by, used_unclosed_by; /* the last sequence with everything sent that this site needs */
-    uint8_t type;                       /* of the TrackEvent; 0: such a site has no events */
-    uint8_t category, payload_type;
-    uint8_t payload_argument;
-};
-
-struct site_range {
-    uintptr_t begin, bytes; /* of kt_sites: a module's, or the trace's halves */
-    struct site *sites;
+static const char *const argument_names[KT_PF_ARGUMENT_END] = {
+    [KT_PF_ARGUMENT_PAYLOAD] = "payload",
+    [KT_PF_ARGUMENT_END_PAYLOAD] = "end_payload",
+    [KT_PF_ARGUMENT_LANE] = "lane",
+    [KT_PF_ARGUMENT_END_LANE] = "end_lane",
 };
 
 struct events {
     struct kt_perfetto perfetto;
-    uint32_t name_count, site_count, range_count;
-    struct name *names;
-    struct site *sites;
-    struct site_range *ranges;
-    struct site_range current; /* of the last event */
-    struct site_range halves;
+    struct kt_pf_sites sites;
 
     /* Of the wave at hand. */
     struct kt_pb interned; /* content of an InternedData for the next packet */
@@ -67,159 +39,6 @@ struct events {
     uint8_t head[8];  /* sequence id and flags, as every packet has them */
     size_t head_bytes;
 };
-
-/* ---- Names and sites ------------------------------------------------------------------------------------------- */
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int is_named(const struct kt_site *site)
-{
-    return site->kind == KTRACE_KIND_MARK || site->kind == KTRACE_KIND_PUSH || site->kind == KTRACE_KIND_START;
-}
-
-static uint32_t find_name(const char **names, uint32_t count, const char *name)
-{
-    uint32_t low = 0;
-    while (low < count) {
-        uint32_t middle = low + (count - low) / 2;
-        if (strcmp(names[middle], name) < 0)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
-}
-
-static void describe_site(struct site *to, const struct kt_site *from)
-{
-    *to = (struct site){.payload_type = from->payload_type, .payload_argument = ARGUMENT_PAYLOAD};
-    switch (from->kind) {
-    case KTRACE_KIND_MARK:
-        to->type = KT_PF_TYPE_INSTANT;
-        to->category = CATEGORY_MARK;
-        break;
-    case KTRACE_KIND_PUSH:
-        to->type = KT_PF_TYPE_SLICE_BEGIN;
-        to->category = CATEGORY_RANGE;
-        break;
-    case KTRACE_KIND_START:
-        to->type = KT_PF_TYPE_SLICE_BEGIN;
-        to->category = CATEGORY_TOKEN;
-        break;
-    case KTRACE_KIND_POP:
-    case KTRACE_KIND_STOP:
-        to->type = KT_PF_TYPE_SLICE_END;
-        to->payload_argument = ARGUMENT_END_PAYLOAD;
-        break;
-    default: break;
-    }
-}
-
-/* The sites that events can have: those of module `i`, and after the last module the trace's halves. */
-static uint64_t sites_of(const struct kt_site **sites, const struct ktrace_trace *trace, uint64_t i)
-{
-    const struct kt_snapshot *snapshot = trace->snapshot;
-    *sites = i < snapshot->module_count ? snapshot->modules[i].sites : trace->halves;
-    return i < snapshot->module_count ? snapshot->modules[i].site_count : trace->half_count;
-}
-
-static void collect_names(struct events *events, const char **texts)
-{
-    const struct ktrace_trace *trace = events->perfetto.trace;
-    const struct kt_site *sites;
-    uint32_t names = 0;
-    for (uint64_t i = 0; i <= trace->snapshot->module_count; i++)
-        for (uint64_t s = 0, count = sites_of(&sites, trace, i); s < count; s++)
-            if (is_named(&sites[s]))
-                texts[names++] = sites[s].name;
-    if (names > 0)
-        qsort(texts, names, sizeof *texts, compare_names);
-    for (uint32_t i = 0; i < names; i++)
-        if (i == 0 || strcmp(texts[i], texts[events->name_count - 1]) != 0)
-            texts[events->name_count++] = texts[i];
-}
-
-static void describe_sites(struct events *events, const char **texts)
-{
-    const struct ktrace_trace *trace = events->perfetto.trace;
-    const struct kt_site *sites;
-    for (uint64_t i = 0; i <= trace->snapshot->module_count; i++) {
-        uint64_t count = sites_of(&sites, trace, i);
-        if (count == 0)
-            continue;
-        events->ranges[events->range_count++] =
-            (struct site_range){(uintptr_t)sites, (uintptr_t)count * sizeof *sites, events->sites + events->site_count};
-        for (uint64_t s = 0; s < count; s++) {
-            struct site *site = &events->sites[events->site_count++];
-            describe_site(site, &sites[s]);
-            if (is_named(&sites[s]))
-                site->name = find_name(texts, events->name_count, sites[s].name);
-        }
-    }
-    if (trace->half_count)
-        events->halves = events->ranges[events->range_count - 1];
-}
-
-/* One entry a site, one a distinct name. Once a trace: events only follow pointers. */
-static int collect_sites(struct events *events)
-{
-    const struct ktrace_trace *trace = events->perfetto.trace;
-    const struct kt_snapshot *snapshot = trace->snapshot;
-    const struct kt_site *sites;
-    uint64_t count = 0;
-    for (uint64_t i = 0; i <= snapshot->module_count; i++)
-        count += sites_of(&sites, trace, i);
-    if (count > UINT32_MAX / 4 || snapshot->module_count > UINT32_MAX / 4)
-        return kt_fail(KTRACE_ERROR_FORMAT, "perfetto: %llu sites are too many", (unsigned long long)count);
-
-    const char **texts = malloc((size_t)(count + 1) * sizeof *texts);
-    events->sites = malloc((size_t)(count + 1) * sizeof *events->sites);
-    events->ranges = malloc((size_t)(snapshot->module_count + 1) * sizeof *events->ranges);
-    if (!texts || !events->sites || !events->ranges) {
-        free(texts);
-        return kt_fail_memory((size_t)(count + 1) * sizeof *events->sites);
-    }
-    collect_names(events, texts);
-    int status = KTRACE_OK;
-    events->names = calloc((size_t)events->name_count + 1, sizeof *events->names);
-    if (!events->names)
-        status = kt_fail_memory(((size_t)events->name_count + 1) * sizeof *events->names);
-    for (uint32_t i = 0; i < events->name_count && !status; i++) {
-        struct kt_string text = KT_STRING_INIT;
-        kt_string_append_utf8(&text, texts[i]);
-        status = kt_string_take(&events->names[i].text, &text);
-    }
-    if (!status)
-        describe_sites(events, texts);
-    free(texts);
-    return status;
-}
-
-static struct site *find_site_elsewhere(struct events *events, uintptr_t address)
-{
-    for (uint32_t i = 0; i < events->range_count; i++) {
-        const struct site_range *range = &events->ranges[i];
-        if (address - range->begin < range->bytes) {
-            events->current = *range;
-            return &range->sites[(address - range->begin) / sizeof(struct kt_site)];
-        }
-    }
-    return NULL;
-}
-
-static inline struct site *find_site(struct events *events, const struct kt_site *site)
-{
-    uintptr_t offset = (uintptr_t)site - events->current.begin;
-    if (offset < events->current.bytes)
-        return &events->current.sites[offset / sizeof *site];
-    offset = (uintptr_t)site - events->halves.begin;
-    if (offset < events->halves.bytes)
-        return &events->halves.sites[offset / sizeof *site];
-    return find_site_elsewhere(events, (uintptr_t)site);
-}
 
 /* ---- Interning ------------------------------------------------------------------------------------------------- */
 
@@ -263,29 +82,29 @@ static void need_argument(struct events *events, uint32_t argument)
 }
 
 /* The first event of `site` in this sequence. */
-static void need_site(struct events *events, struct site *site)
+static void need_site(struct events *events, struct kt_pf_site *site)
 {
     site->used_by = events->sequence;
     need_category(events, site->category);
     if (site->payload_type != KTRACE_PAYLOAD_NONE)
         need_argument(events, site->payload_argument);
-    struct name *name = &events->names[site->name];
+    struct kt_pf_name *name = &events->sites.names[site->name];
     if (site->type != KT_PF_TYPE_SLICE_END && name->sent_by != events->sequence) {
         name->sent_by = events->sequence;
         intern(events, KT_PF_InternedData_event_names, (uint64_t)site->name + 1, name->text, "");
     }
 }
 
-static void need_site_unclosed(struct events *events, struct site *site)
+static void need_site_unclosed(struct events *events, struct kt_pf_site *site)
 {
     site->used_unclosed_by = events->sequence;
     need_category(events, site->category);
     if (site->payload_type != KTRACE_PAYLOAD_NONE)
         need_argument(events, site->payload_argument);
-    struct name *name = &events->names[site->name];
+    struct kt_pf_name *name = &events->sites.names[site->name];
     if (name->sent_unclosed_by != events->sequence) {
         name->sent_unclosed_by = events->sequence;
-        intern(events, KT_PF_InternedData_event_names, (uint64_t)events->name_count + site->name + 1, name->text,
+        intern(events, KT_PF_InternedData_event_names, (uint64_t)events->sites.name_count + site->name + 1, name->text,
                " (unclosed)");
     }
 }
@@ -321,7 +140,7 @@ static uint8_t *put_double_or_text(uint8_t *at, double value)
     return at + bytes;
 }
 
-static uint8_t *put_payload(uint8_t *at, const struct site *site, uint64_t payload)
+static uint8_t *put_payload(uint8_t *at, const struct kt_pf_site *site, uint64_t payload)
 {
     uint8_t *start = at;
     at = put_annotation_head(at, site->payload_argument);
@@ -375,7 +194,7 @@ struct event {
     uint64_t name_iid;      /* 0: none */
     uint64_t track;         /* 0: the wave's own */
     uint64_t payload;
-    const struct site *site;
+    const struct kt_pf_site *site;
 };
 
 /* No duration: the viewer has it to a nanosecond, and 8 random bytes for the rest of ranges under 1 us cost half of the
@@ -412,7 +231,8 @@ static inline uint8_t *put_event(struct events *events, uint8_t *at, const struc
     if (event->flags & KT_EVENT_PAYLOAD)
         at = put_payload(at, event->site, event->payload);
     if (event->lane)
-        at = put_lane(at, event->type == KT_PF_TYPE_SLICE_END ? ARGUMENT_END_LANE : ARGUMENT_LANE, event->lane);
+        at = put_lane(at, event->type == KT_PF_TYPE_SLICE_END ? KT_PF_ARGUMENT_END_LANE : KT_PF_ARGUMENT_LANE,
+                      event->lane);
     start[-1] = (uint8_t)(at - start);
     return at;
 }
@@ -421,7 +241,7 @@ static inline void write_event(struct events *events, const struct event *event)
 {
     struct kt_pb *pb = &events->perfetto.pb;
     if (event->lane)
-        need_argument(events, event->type == KT_PF_TYPE_SLICE_END ? ARGUMENT_END_LANE : ARGUMENT_LANE);
+        need_argument(events, event->type == KT_PF_TYPE_SLICE_END ? KT_PF_ARGUMENT_END_LANE : KT_PF_ARGUMENT_LANE);
     if (events->interned.bytes == 0) {
         if (!kt_pb_reserve(pb, RESERVE_BYTES))
             return;
@@ -489,7 +309,7 @@ static void write_span(struct events *events, const struct kt_wave *wave, int64_
 {
     struct kt_perfetto *perfetto = &events->perfetto;
     struct kt_pb *pb = &perfetto->pb;
-    need_category(events, CATEGORY_WAVE);
+    need_category(events, KT_PF_CATEGORY_WAVE);
     uint64_t time_ns = kt_perfetto_time_ns(perfetto, begin_ps);
 
     size_t packet = kt_perfetto_packet(perfetto, events->sequence, KT_PF_SEQ_NEEDS_INCREMENTAL_STATE);
@@ -499,7 +319,7 @@ static void write_span(struct events *events, const struct kt_wave *wave, int64_
     kt_pb_clear(&events->interned);
     size_t event = kt_pb_begin(pb, KT_PF_TracePacket_track_event);
     kt_pb_uint(pb, KT_PF_TrackEvent_type, KT_PF_TYPE_SLICE_BEGIN);
-    kt_pb_uint(pb, KT_PF_TrackEvent_category_iids, CATEGORY_WAVE);
+    kt_pb_uint(pb, KT_PF_TrackEvent_category_iids, KT_PF_CATEGORY_WAVE);
     kt_pb_string(pb, KT_PF_TrackEvent_name, perfetto->vocabulary->span);
     kt_annotate_uint(pb, KT_PF_TrackEvent_debug_annotations, "events", wave->event_count);
     kt_annotate_uint(pb, KT_PF_TrackEvent_debug_annotations, "lanes", wave->lane_count);
@@ -534,7 +354,7 @@ static int write_wave(struct events *events, uint64_t wave_index)
     uint32_t unclosed = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct kt_event *event = &first[i];
-        struct site *site = find_site(events, event->site);
+        struct kt_pf_site *site = kt_pf_find(&events->sites, event->site);
         if (!site || !site->type || event->track > wave->track_count)
             return bad_event(event, wave_index, i);
         struct event out = {.time_ps = event->time_ps,
@@ -548,7 +368,7 @@ static int write_wave(struct events *events, uint64_t wave_index)
             unclosed++;
             if (site->used_unclosed_by != events->sequence)
                 need_site_unclosed(events, site);
-            out.name_iid = (uint64_t)events->name_count + site->name + 1;
+            out.name_iid = (uint64_t)events->sites.name_count + site->name + 1;
             out.track = child_track(events, event);
         } else {
             if (site->type == KT_PF_TYPE_SLICE_END && event->partner == KT_NONE)
@@ -567,7 +387,7 @@ static int write_wave(struct events *events, uint64_t wave_index)
 
     struct event end = {.time_ps = count ? first[count - 1].time_ps : wave->end_ps, .type = KT_PF_TYPE_SLICE_END};
     for (uint32_t i = count; unclosed > 0 && i-- > 0;) {
-        if (first[i].partner != KT_NONE || find_site(events, first[i].site)->type != KT_PF_TYPE_SLICE_BEGIN)
+        if (first[i].partner != KT_NONE || kt_pf_find(&events->sites, first[i].site)->type != KT_PF_TYPE_SLICE_BEGIN)
             continue;
         end.track = child_track(events, &first[i]);
         write_event(events, &end);
@@ -592,7 +412,7 @@ static int write_trace(struct events *events)
     perfetto->kernel_tracks = calloc(kernel_tracks, sizeof *perfetto->kernel_tracks);
     if (!perfetto->device_tracks || !perfetto->kernel_tracks)
         return kt_fail_memory(kernel_tracks * sizeof *perfetto->kernel_tracks);
-    int status = collect_sites(events);
+    int status = kt_pf_sites_make(&events->sites, trace);
     if (status)
         return status;
 
@@ -629,11 +449,7 @@ static int write_perfetto(struct kt_sink *sink, const struct ktrace_trace *trace
     if (!status)
         status = kt_gzip_sink_finish(&gzip);
     kt_gzip_sink_destroy(&gzip);
-    for (uint32_t i = 0; events.names && i < events.name_count; i++)
-        free(events.names[i].text);
-    free(events.names);
-    free(events.sites);
-    free(events.ranges);
+    kt_pf_sites_free(&events.sites);
     free(events.perfetto.device_tracks);
     free(events.perfetto.kernel_tracks);
     kt_pb_destroy(&events.perfetto.pb);

@@ -1,5 +1,5 @@
-/* perfetto.h - what the parts of the Perfetto exporter share: perfetto.c (waves and events), perfetto_tracks.c (the tree of
- * tracks, launches) and perfetto_facts.c (what the trace says about itself).
+/* perfetto.h - what the parts of the Perfetto exporter share: perfetto.c (waves and events), perfetto_sites.c (what events need of
+ * sites), perfetto_tracks.c (the tree of tracks, launches) and perfetto_facts.c (what the trace says about itself).
  *
  * The file is what the Perfetto SDK would write, so that every version of the viewer reads it:
  *   - sequence 1 declares every track before anything is on it, and has launches and metadata with absolute times;
