@@ -15,7 +15,9 @@
 #if (defined(__HIP__) && defined(__HIP_DEVICE_COMPILE__)) || (!defined(__HIP__) && defined(__AMDGCN__))
 #define KTRACE_DEVICE_PASS 1
 #if !defined(__gfx942__) && !defined(__gfx950__)
-#if defined(__cplusplus)
+#if !defined(__amdgcn_processor__)
+#error "ktrace: this is compiled for no processor: say -mcpu=gfx942 or -mcpu=gfx950"
+#elif defined(__cplusplus)
 static_assert(false,
               "ktrace: this is compiled for " __amdgcn_processor__ ", but ktrace records on gfx942 and gfx950 only");
 #else
@@ -104,6 +106,10 @@ _Static_assert(0,
 #define amdgpu_kernel amdgpu_kernel, KTRACE_KERNEL_ATTRIBUTES
 #define __amdgpu_kernel__ amdgpu_kernel
 #endif
+
+/* A kernel that asks for another number would have annotations' registers among its own. */
+#define amdgpu_num_sgpr(count) amdgpu_num_sgpr(KTRACE_KERNEL_SGPRS)
+#define __amdgpu_num_sgpr__(count) amdgpu_num_sgpr(count)
 
 /* The label that events measure their distance from. In C, where each kernel's code is in the same section, it must be the one
  * that the attributes name; templates have sections of their own, and in HIP it is __global__ that is looked at. */

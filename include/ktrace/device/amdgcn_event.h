@@ -15,7 +15,8 @@
 
 /* With 84, LLVM allocates s0 to s75: it keeps 6 for VCC, FLAT_SCRATCH and XNACK_MASK and rounds. The section tells events
  * whether they are in a kernel that has this attribute: see below. */
-#define KTRACE_KERNEL_ATTRIBUTES amdgpu_num_sgpr(84), section(".text.ktrace")
+#define KTRACE_KERNEL_SGPRS 84
+#define KTRACE_KERNEL_ATTRIBUTES amdgpu_num_sgpr(KTRACE_KERNEL_SGPRS), section(".text.ktrace")
 
 /* A site is assembled beside the event that names it: its index among its translation unit's sites is a constant of the
  * assembler. The distance of the event from 76543b, the entry of its kernel, is not only for the reader: where KTRACE_KERNEL's

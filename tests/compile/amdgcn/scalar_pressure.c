@@ -7,7 +7,9 @@
 
 enum { VALUES = 100 };
 
-__attribute__((amdgpu_kernel)) void scalars(GLOBAL int *out, const CONSTANT int *in, int n)
+/* What a kernel asks for itself does not give it annotations' registers. */
+__attribute__((amdgpu_num_sgpr(102))) __attribute__((amdgpu_kernel)) void scalars(GLOBAL int *out,
+                                                                                  const CONSTANT int *in, int n)
 {
     KTRACE_KERNEL("scalars");
     int values[VALUES];
