@@ -12,6 +12,7 @@ struct block {
     uint64_t base, bytes;
 };
 static struct block *blocks;
+static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *block_new(size_t bytes)
 {
@@ -19,22 +20,27 @@ static void *block_new(size_t bytes)
     void *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     if (block == NULL || memory == NULL)
         abort();
+    pthread_mutex_lock(&blocks_lock);
     *block = (struct block){blocks, (uint64_t)(uintptr_t)memory, bytes};
     blocks = block;
+    pthread_mutex_unlock(&blocks_lock);
     return memory;
 }
 
 static void block_free(uint64_t address)
 {
-    for (struct block **link = &blocks; *link; link = &(*link)->next)
+    struct block *found = NULL;
+    pthread_mutex_lock(&blocks_lock);
+    for (struct block **link = &blocks; *link && !found; link = *link ? &(*link)->next : link)
         if ((*link)->base == address) {
-            struct block *block = *link;
-            *link = block->next;
-            free((void *)(uintptr_t)block->base);
-            free(block);
-            return;
+            found = *link;
+            *link = found->next;
         }
-    abort();
+    pthread_mutex_unlock(&blocks_lock);
+    if (found == NULL)
+        abort();
+    free((void *)(uintptr_t)found->base);
+    free(found);
 }
 
 /* ---- The backend ------------------------------------------------------------------------------------------------- */
@@ -90,7 +96,10 @@ static int fake_to_device(struct kt_backend *backend, uint64_t address, const vo
         return kt_fail(KTRACE_ERROR_DEVICE, "writing failed: the test wants it so");
     device->writes++;
     device->last_write = bytes;
-    memcpy((void *)(uintptr_t)address, data, bytes);
+    /* As a device does: a wave sees each word before or after. */
+    const uint32_t *words = data;
+    for (uint64_t i = 0; i < bytes / sizeof *words; i++)
+        __atomic_store_n((uint32_t *)(uintptr_t)address + i, words[i], __ATOMIC_RELEASE);
     return KTRACE_OK;
 }
 
@@ -137,12 +146,54 @@ static int fake_exchange(struct kt_backend *backend, struct ktrace_counters *bef
     return KTRACE_OK;
 }
 
+uint32_t fake_launch(struct fake_device *device)
+{
+    uint32_t launch = 0;
+    pthread_mutex_lock(&device->lock);
+    while (device->running[launch])
+        if (++launch == FAKE_LAUNCHES)
+            abort();
+    device->running[launch] = ++device->launches;
+    pthread_mutex_unlock(&device->lock);
+    return launch;
+}
+
+void fake_launch_end(struct fake_device *device, uint32_t launch)
+{
+    pthread_mutex_lock(&device->lock);
+    device->running[launch] = 0;
+    pthread_cond_broadcast(&device->ended);
+    pthread_mutex_unlock(&device->lock);
+}
+
+static int is_running(const struct fake_device *device, uint64_t last)
+{
+    for (uint32_t i = 0; i < FAKE_LAUNCHES; i++)
+        if (device->running[i] && device->running[i] <= last)
+            return 1;
+    return 0;
+}
+
+static void wait_for_launches(struct fake_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    const uint64_t last = device->launches;
+    while (is_running(device, last))
+        pthread_cond_wait(&device->ended, &device->lock);
+    pthread_mutex_unlock(&device->lock);
+}
+
 static int fake_synchronize(struct kt_backend *backend)
 {
     struct fake_device *device = of(backend);
+    if (device->building_graph == 0)
+        wait_for_launches(device);
     while (__atomic_load_n(&device->hang, __ATOMIC_ACQUIRE))
         __atomic_store_n(&device->waiting, 1, __ATOMIC_RELEASE);
-    return device->building_graph ? kt_fail(KTRACE_ERROR_STATE, "a stream is being captured into a graph") : KTRACE_OK;
+    const int building = device->building_graph;
+    if (device->graph_after && --device->graph_after == 0)
+        device->building_graph = 1;
+    return building ? kt_fail(KTRACE_ERROR_STATE, "a stream is being captured into a graph") : KTRACE_OK;
 }
 
 static int fake_range_of(uint64_t *base, uint64_t *bytes, struct kt_backend *backend, uint64_t address)
@@ -202,6 +253,8 @@ static const struct kt_backend_ops fake_ops = {
 void fake_device_init(struct fake_device *device)
 {
     *device = (struct fake_device){.base.ops = &fake_ops, .open = 1};
+    pthread_mutex_init(&device->lock, NULL);
+    pthread_cond_init(&device->ended, NULL);
 }
 
 int fake_begin(struct ktrace_capture **out, struct fake_device *device, const struct ktrace_capture_options *options)
@@ -281,10 +334,22 @@ struct ktrace_wave_header *fake_header(const struct fake_wave *wave)
     return (struct ktrace_wave_header *)(uintptr_t)wave->control.headers + wave->region;
 }
 
+/* Word by word, while the host may be writing. */
+static struct ktrace_control seen_by_wave(struct fake_module *module)
+{
+    struct ktrace_control control;
+    const uint32_t *from = (const uint32_t *)(const void *)fake_control(module);
+    uint32_t words[sizeof control / sizeof(uint32_t)];
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        words[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
+    memcpy(&control, words, sizeof control);
+    return control;
+}
+
 void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_t kernel, uint32_t workgroup,
                      uint32_t grid, uint64_t grid_id, uint64_t clock)
 {
-    *wave = (struct fake_wave){.control = *fake_control(module)};
+    *wave = (struct fake_wave){.control = seen_by_wave(module)};
     if (!wave->control.mode || !wave->control.regions_per_partition)
         return;
     const uint32_t partition = workgroup & (wave->control.partitions - 1);

@@ -3,7 +3,11 @@
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H
 
+#include <pthread.h>
+
 #include "capture.h"
+
+#define FAKE_LAUNCHES 8 /* at a time */
 
 struct fake_device {
     struct kt_backend base;
@@ -15,14 +19,21 @@ struct fake_device {
     int allocations;        /* device allocations that are live */
     int fail_allocation;    /* n: the n-th next allocation fails; 0: none */
     int building_graph;     /* not 0: synchronize answers KTRACE_ERROR_STATE */
+    int graph_after;        /* n > 0: building_graph is set once synchronize was called n times more */
     int fail_writes;        /* not 0: to_device fails */
     int hang;               /* atomic; not 0: synchronize waits until it is 0 */
     int waiting;            /* atomic; synchronize waits so */
     uint64_t last_write;    /* bytes of the latest to_device */
     uint64_t bytes_to_host; /* copied so far */
     uint64_t writes;        /* to_device calls so far */
+    pthread_mutex_t lock;   /* of what follows */
+    pthread_cond_t ended;
+    uint64_t launches, running[FAKE_LAUNCHES]; /* numbers from 1; 0: none */
 };
 void fake_device_init(struct fake_device *device);
+/* Between the two a launch is running, which synchronize waits for if it began before. For threads that launch beside captures. */
+uint32_t fake_launch(struct fake_device *device);
+void fake_launch_end(struct fake_device *device, uint32_t launch);
 /* kt_capture_begin_on for this one device. */
 int fake_begin(struct ktrace_capture **out, struct fake_device *device, const struct ktrace_capture_options *options);
 /* Device memory that no capture allocates, zeroed. */
