@@ -40,7 +40,7 @@ static void launch_row(struct kt_table *table, const struct ktrace_trace *trace,
     size_cell(table, launch->block);
     kt_table_cell(table, kt_duration(cell, (double)launch->begin_ps / 1000));
     kt_table_cell(table, kt_duration(cell, (double)launch->end_ps / 1000));
-    kt_table_cell(table, kt_duration(cell, (double)(launch->end_ps - launch->begin_ps) / 1000));
+    kt_table_cell(table, kt_duration(cell, (double)kt_launch_duration_ps(launch) / 1000));
     kt_table_printf(table, "%s of %s", kt_grouped(cell, launch->wave_count), kt_grouped(more, launch->waves_launched));
     kt_table_cell(table, kt_grouped(cell, launch->event_count));
     kt_table_cell(table, launch->slots_lost ? kt_grouped(cell, launch->slots_lost) : NULL);

@@ -69,6 +69,13 @@ struct kt_launch {
     uint64_t event_count, slots_lost;
 };
 
+/* A file from anywhere can have times so far apart that no int64_t is their distance. */
+static inline int64_t kt_launch_duration_ps(const struct kt_launch *launch)
+{
+    int64_t duration_ps;
+    return __builtin_sub_overflow(launch->end_ps, launch->begin_ps, &duration_ps) ? INT64_MAX : duration_ps;
+}
+
 /* How a place's clock maps to wall time: straight pieces between knots, extended beyond the first and the last. */
 struct kt_clock_knot {
     uint64_t clock_ticks;

@@ -250,7 +250,7 @@ static void append_launches(text *out, const struct ktrace_trace *trace)
         kt_string_printf(out,
                          "     %.3f us from %.3f us, %" PRIu64 " of %" PRIu64 " waves, %" PRIu64 " events, %" PRIu64
                          " slots lost\n",
-                         (double)(launch->end_ps - launch->begin_ps) / 1e6, (double)launch->begin_ps / 1e6,
+                         (double)kt_launch_duration_ps(launch) / 1e6, (double)launch->begin_ps / 1e6,
                          launch->wave_count, launch->waves_launched, launch->event_count, launch->slots_lost);
     }
     if (trace->launch_count == 0)

@@ -34,7 +34,7 @@ static struct content content_of(const struct kt_perfetto *perfetto)
     if (perfetto->only_launch == KT_EVERY_LAUNCH)
         return (struct content){trace->duration_ps, trace->launch_count, trace->wave_count, trace->event_count};
     const struct kt_launch *launch = &trace->launches[perfetto->only_launch];
-    return (struct content){launch->end_ps - launch->begin_ps, 1, launch->wave_count, launch->event_count};
+    return (struct content){kt_launch_duration_ps(launch), 1, launch->wave_count, launch->event_count};
 }
 
 static void write_device_facts(struct kt_perfetto *perfetto, const struct kt_device *device)
