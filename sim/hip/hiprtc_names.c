@@ -13,13 +13,16 @@ int sim_hiprtc_write_expressions(FILE *file, const struct sim_hiprtc_source *sou
         return 0;
     int failed = fprintf(file, "#line 1 \"name expression\"\n"
                                "extern \"C\" __attribute__((device, used, noinline)) void ktrace_hiprtc_names() {") < 0;
-    for (size_t i = 0; i < source->expression_count; i++)
+    for (size_t i = 0; i < source->expression_count; i++) {
+        const char *name = source->expressions[i];
+        name += *name == '&'; /* kernels or variables, and nothing that is computed: as ROCm's hipRTC has it */
         failed |= fprintf(file,
                           "\n#line 1 \"name expression\"\n"
                           "__asm__ volatile(\".pushsection " SECTION
-                          ",\\\"\\\",@progbits\\n\\t.asciz \\\"%%c0\\\"\\n\\t.popsection\" :: \"i\"((const void *)(\n"
-                          "%s\n)));",
-                          source->expressions[i]) < 0;
+                          ",\\\"\\\",@progbits\\n\\t.asciz \\\"%%c0\\\"\\n\\t.popsection\" :: \"i\"((const void *)\n"
+                          "&%s\n));",
+                          name) < 0;
+    }
     failed |= fprintf(file, "\n}\n") < 0;
     return failed ? -1 : 0;
 }

@@ -238,7 +238,7 @@ static void test_names(void **state)
     static const char *const names[][2] = {{"plain", "plain"},
                                            {"n::inner", "_ZN1n5innerEPi"},
                                            {"&n::table", "_ZN1n5tableE"},
-                                           {"(void (*)(float *))over", "_Z4overPf"},
+                                           {"&n::inner", "_ZN1n5innerEPi"},
                                            {"pair<int, 3>", "_Z4pairIiLi3EEvPT_"}};
     for (size_t level = 0; level < 5; level++) {
         hiprtcProgram program =
@@ -256,6 +256,14 @@ static void test_names(void **state)
         }
         hiprtcDestroyProgram(&program);
     }
+    /* What NVRTC takes, and ROCm's hipRTC does not. */
+    hiprtcProgram program =
+        create("__global__ void over(int *p) { *p = 3; } __global__ void over(float *p) { *p = 4; }\n");
+    assert_int_equal(hiprtcAddNameExpression(program, "(void (*)(float *))over"), HIPRTC_SUCCESS);
+    assert_int_equal(hiprtcCompileProgram(program, 0, NULL), HIPRTC_ERROR_COMPILATION);
+    assert_has(log_of(program),
+               "name expression:2:1: error: cannot take the address of an rvalue of type 'void (*)(float *)'");
+    hiprtcDestroyProgram(&program);
 }
 
 int main(void)
