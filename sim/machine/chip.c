@@ -69,10 +69,9 @@ static int set_topology(struct sim_chip_config *config, const char *text)
     unsigned n[6];
     int end = 0;
     if (sscanf(text, "%3u,%3u,%3u,%3u,%3u,%3u%n", &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &end) != 6 || text[end])
-        return sim_fail(
-            "KTRACE_SIM_TOPOLOGY is '%s'; it takes six numbers, as in 8,4,1,10,4,8: XCCs, SEs of each, SHs of "
-            "each, CUs of each, SIMDs of each, waves of each",
-            text);
+        return sim_fail("KTRACE_SIM_TOPOLOGY is '%s'; it takes six numbers below 1000, as in 8,4,1,10,4,8: XCCs, SEs "
+                        "of each, SHs of each, CUs of each, SIMDs of each, waves of each",
+                        text);
     config->xccs = n[0];
     config->ses_per_xcc = n[1];
     config->shs_per_se = n[2];

@@ -177,14 +177,12 @@ KTRACE_DEVICE_INLINE ktrace_u32 ktrace_claim(ktrace_control_pointer control, con
 
 /* Clang 19 leaves queue_ptr undefined in code objects of version 5 and later. There it is the hidden argument at 200, as in
  * clang 20 and 21, which could not be tried. */
-KTRACE_DEVICE_INLINE ktrace_u64 ktrace_queue(void)
-{
 #if __clang_major__ < 22
-    return ((KTRACE_CONSTANT_SPACE const ktrace_u64 *)(ktrace_u64)__builtin_amdgcn_implicitarg_ptr())[200 / 8];
+#define KTRACE_QUEUE() \
+    (((KTRACE_CONSTANT_SPACE const ktrace_u64 *)(ktrace_u64)__builtin_amdgcn_implicitarg_ptr())[200 / 8])
 #else
-    return (ktrace_u64)__builtin_amdgcn_queue_ptr();
+#define KTRACE_QUEUE() ((ktrace_u64)__builtin_amdgcn_queue_ptr())
 #endif
-}
 
 #define KTRACE_WORDS(low, high) ((ktrace_u64)KTRACE_UNIFORM_32(high) << 32 | KTRACE_UNIFORM_32(low))
 
@@ -195,7 +193,7 @@ KTRACE_DEVICE_INLINE void ktrace_write_header(ktrace_u64 header, ktrace_control_
     const ktrace_u32 kernel_site = (ktrace_u32)site_and_offset, control_offset = (ktrace_u32)(site_and_offset >> 32);
     const ktrace_u64 dispatch = ktrace_dispatch_id(), ticks = ktrace_realtime();
     const ktrace_u32 lanes = (ktrace_u32)__builtin_popcountll(__builtin_amdgcn_read_exec());
-    const ktrace_u64 queue = ktrace_queue();
+    const ktrace_u64 queue = KTRACE_QUEUE();
     __asm__ volatile("s_store_dwordx2 %1, %0, 0x00 glc\n\ts_store_dwordx2 %2, %0, 0x08 glc\n\t"
                      "s_store_dwordx2 %3, %0, 0x10 glc\n\ts_store_dwordx2 %4, %0, 0x18 glc\n\t"
                      "s_store_dwordx2 %5, %0, 0x20 glc\n\ts_store_dwordx2 %6, %0, 0x28 glc\n\t"

@@ -282,6 +282,7 @@ static void the_environment_is_read_with_care(void **state)
                                                {"KTRACE_SIM_TOPOLOGY", "1,2,3"},
                                                {"KTRACE_SIM_TOPOLOGY", "1,1,1,1,1,1,1"},
                                                {"KTRACE_SIM_TOPOLOGY", "1,1,x,1,1,1"},
+                                               {"KTRACE_SIM_TOPOLOGY", "1000,1,1,1,1,1"},
                                                {"KTRACE_SIM_MAX_INSTRUCTIONS", "-1"},
                                                {"KTRACE_SIM_MAX_INSTRUCTIONS", "12k"}};
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
