@@ -403,6 +403,12 @@ void ktrace_capture_destroy(struct ktrace_capture *capture)
     unlock_operation();
 }
 
+/* Its devices cannot be read, or not be read again. */
+static int nothing_to_show(void)
+{
+    return kt_fail(KTRACE_ERROR_NOT_FOUND, "the capture has nothing to show: its last read failed");
+}
+
 int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture)
 {
     struct kt_snapshot *fresh = NULL;
@@ -427,6 +433,8 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
     }
     if (status == KTRACE_OK && capture->shown)
         trace = kt_trace_retain(capture->shown);
+    else if (status == KTRACE_OK && out)
+        status = nothing_to_show();
     const struct kt_failure failure = kt_failure_keep(status);
     destroy(capture);
     unlock_operation();
@@ -480,7 +488,7 @@ static int look(struct ktrace_trace **out, struct ktrace_capture *capture, int r
         if (status == KTRACE_OK)
             status = kt_capture_show_news(capture, fresh);
     } else if (capture->shown == NULL) {
-        status = kt_fail(KTRACE_ERROR_STATE, "the capture has nothing to show: its last read failed");
+        status = nothing_to_show();
     }
     if (status == KTRACE_OK)
         *out = kt_trace_retain(capture->shown);
@@ -494,7 +502,7 @@ int ktrace_capture_snapshot(struct ktrace_trace **out, struct ktrace_capture *ca
     kt_operation_lock();
     int status = check_locked(capture, "ktrace_capture_snapshot", check_live);
     if (status == KTRACE_OK)
-        status = look(out, capture, capture == window);
+        status = look(out, capture, capture == window || (capture == armed && capture->shown == NULL));
     unlock_operation();
     return status;
 }
@@ -525,7 +533,9 @@ int kt_capture_end_background(struct ktrace_capture *capture)
     kt_operation_lock();
     int disarmed = KTRACE_OK;
     struct kt_snapshot *fresh = NULL;
-    const int status = capture == armed ? kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_END) : KTRACE_OK;
+    int status = kt_capture_check_no_window("ktrace_disable");
+    if (status == KTRACE_OK && capture == armed)
+        status = kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_END);
     kt_snapshot_destroy(fresh);
     if (status == KTRACE_ERROR_STATE) {
         unlock_operation();

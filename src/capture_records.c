@@ -183,6 +183,7 @@ int kt_capture_forget_records(struct ktrace_capture *capture)
         return status;
     kt_state_lock();
     status = drop_left(capture);
+    capture->modules_late = capture->devices_late = 0; /* what they could not record is forgotten as well */
     kt_state_unlock();
     if (status == KTRACE_OK)
         kt_capture_show_nothing(capture);

@@ -447,8 +447,13 @@ static int finish_open(struct kt_backend **out, struct cuda_backend *cuda, int s
     }
     cuda->base.owner = (uint64_t)(uintptr_t)cuda->context;
     status = enter(cuda);
-    if (status == KTRACE_OK)
-        status = leave(cuda, prepare(cuda), "preparing the capture's stream");
+    if (status == KTRACE_OK) {
+        int capturing = 0; /* asked first: allocating would spoil a graph that is captured */
+        kt_cu_result result = cuda->api->stream_is_capturing(NULL, &capturing);
+        if (result == KT_CU_SUCCESS)
+            result = prepare(cuda);
+        status = leave(cuda, result, "preparing the capture's stream");
+    }
     if (status < 0) {
         cuda_close(&cuda->base);
         return status;

@@ -288,7 +288,7 @@ int end_into(ledger &ledger, test::capture &capture)
 /* Reads `reads` times while the threads launch, then once more by the end. */
 void check_reads(bool replays, unsigned waves_of_launch)
 {
-    const int reads = test::quick() ? 20 : 200;
+    const int reads = test::quick() ? 20 : 80; /* of some 50,000 waves each */
     ledger ledger;
     test::capture capture;
     REQUIRE(capture.begin(roomy()) == 0);

@@ -159,6 +159,8 @@ static void test_stays_armed(void **state)
     run_waves(f, 7, 1);
     assert_int_equal(waves_of(capture, ktrace_capture_read), 7);
     assert_int_equal(waves_of(capture, ktrace_capture_snapshot), 7);
+    assert_int_equal(ktrace_capture_clear(capture), 0);
+    assert_int_equal(waves_of(capture, ktrace_capture_snapshot), 0);
 
     /* Until another one begins, which the module records for then. */
     run_waves(f, 11, 1);
