@@ -36,6 +36,12 @@ static inline const char *kt_places_word(uint32_t arch)
     return arch == KTRACE_ARCH_NVIDIA ? "SMs" : arch == KTRACE_ARCH_AMDGCN ? "CUs" : "places";
 }
 
+/* What AMD calls a device of that version: "gfx942"; NULL: none that is known. */
+static inline const char *kt_target_name(uint32_t capability)
+{
+    return capability == 94 ? "gfx942" : capability == 95 ? "gfx950" : NULL;
+}
+
 /* How a device's times compare with those of the others: "within 4.54 us of the host's clock", "cannot be compared", "of one
  * clock". */
 void kt_device_times(struct kt_string *text, const struct ktrace_trace *trace, uint32_t device);

@@ -81,11 +81,9 @@ static void append_host_anchors(text *out, const struct kt_device *device)
 
 static void append_target(text *out, const struct kt_device *device, uint32_t arch)
 {
+    const char *target = kt_target_name(device->capability);
     if (device->capability && arch == KTRACE_ARCH_AMDGCN)
-        cli_field(out, LABELS, "target", "gfx%s",
-                  device->capability == 95   ? "950"
-                  : device->capability == 94 ? "942"
-                                             : "?");
+        cli_field(out, LABELS, "target", "%s", target ? target : "unknown");
     else if (device->capability)
         cli_field(out, LABELS, "compute capability", "%u.%u", device->capability / 10, device->capability % 10);
     cli_field(out, LABELS, kt_places_word(arch), "%u", device->places);

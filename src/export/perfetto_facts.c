@@ -39,7 +39,11 @@ static struct content content_of(const struct kt_perfetto *perfetto)
 
 static void write_device_facts(struct kt_perfetto *perfetto, const struct kt_device *device)
 {
-    if (device->capability)
+    const int amdgcn = perfetto->trace->snapshot->arch == KTRACE_ARCH_AMDGCN;
+    const char *target = amdgcn ? kt_target_name(device->capability) : NULL;
+    if (target)
+        kt_annotate_string(&perfetto->pb, ARGUMENT, "target", target);
+    else if (device->capability && !amdgcn)
         kt_annotate_uint(&perfetto->pb, ARGUMENT, "compute_capability", device->capability);
     kt_annotate_uint(&perfetto->pb, ARGUMENT, perfetto->vocabulary->places, device->places);
 }
