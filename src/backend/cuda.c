@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../error.h"
 #include "backend.h"
 #include "cuda_api.h"
+#include "cuda_clock.h"
 #include "cuda_modules.h"
 #include "cuda_service.h"
 #include "peek.h"
@@ -21,9 +21,10 @@ struct cuda_backend {
     int primary_retained;
     kt_cu_stream peek_stream;
     void *staging; /* pinned, for peeks: allocated at once, as a hung kernel would block the allocation */
-    kt_cu_module service_module;
-    kt_cu_function clock_kernel, exchange_kernel; /* NULL: the driver has no compiler */
-    kt_cu_pointer service_result;                 /* device memory of a struct ktrace_counters */
+    void *mailbox; /* pinned, of cuda_clock.h */
+    kt_cu_module service_module, clock_module;
+    kt_cu_function clock_kernel, exchange_kernel, answer_kernel; /* NULL: the driver has no compiler */
+    kt_cu_pointer service_result;                                /* device memory of a struct ktrace_counters */
 };
 
 static struct cuda_backend *of(struct kt_backend *backend)
@@ -53,6 +54,10 @@ static void cuda_close(struct kt_backend *backend)
             cuda->api->memory_free(cuda->service_result);
         if (cuda->service_module)
             cuda->api->module_unload(cuda->service_module);
+        if (cuda->clock_module)
+            cuda->api->module_unload(cuda->clock_module);
+        if (cuda->mailbox)
+            cuda->api->host_free(cuda->mailbox);
         if (cuda->staging)
             cuda->api->host_free(cuda->staging);
         if (cuda->peek_stream)
@@ -317,31 +322,16 @@ int kt_cuda_module_check(uint64_t *owner, void *module)
     return KTRACE_OK;
 }
 
-static uint64_t host_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int cuda_host_anchor(struct kt_host_anchor *out, struct kt_backend *backend)
 {
     struct cuda_backend *cuda = of(backend);
-    if (cuda->clock_kernel == NULL)
+    if (cuda->answer_kernel == NULL)
         return kt_fail(KTRACE_ERROR_UNSUPPORTED, "the driver could not compile the kernel that reads the wall clock");
     if (enter(cuda) < 0)
         return KTRACE_ERROR_DEVICE;
-    struct kt_host_anchor anchor;
-    uint64_t clock[2];
-    anchor.host_before_ns = host_now_ns();
-    const kt_cu_result result = read_clock(cuda, clock);
-    anchor.host_after_ns = host_now_ns();
-    const int status = leave(cuda, result, "reading the device's wall clock");
-    if (status < 0)
-        return status;
-    anchor.device_ns = clock[0];
-    *out = anchor;
-    return KTRACE_OK;
+    const kt_cu_result result =
+        kt_cuda_ask_clock(out, cuda->api, cuda->answer_kernel, cuda->peek_stream, cuda->mailbox);
+    return leave(cuda, result, "reading the device's wall clock");
 }
 
 static const struct kt_backend_ops cuda_ops = {
@@ -407,19 +397,22 @@ static kt_cu_result prepare(struct cuda_backend *cuda)
     if (result == KT_CU_SUCCESS)
         result = cuda->api->host_allocate(&cuda->staging, KT_STAGING_BYTES, 0);
     if (result == KT_CU_SUCCESS)
+        result = cuda->api->host_allocate(&cuda->mailbox, KT_CLOCK_MAILBOX_BYTES, 0);
+    if (result == KT_CU_SUCCESS)
         result = cuda->api->memory_allocate(&cuda->service_result, sizeof(struct ktrace_counters));
     if (result != KT_CU_SUCCESS)
         return result;
     /* Without its compiler the driver cannot build our kernels: then there are no host anchors, and counters are exchanged by
      * the host. */
-    if (cuda->api->module_load_data(&cuda->service_module, kt_cuda_service_source) != KT_CU_SUCCESS) {
-        cuda->service_module = NULL;
+    if (cuda->api->module_load_data(&cuda->service_module, kt_cuda_service_source) != KT_CU_SUCCESS ||
+        cuda->api->module_load_data(&cuda->clock_module, kt_cuda_clock_source) != KT_CU_SUCCESS)
         return KT_CU_SUCCESS;
-    }
     result = cuda->api->module_get_function(&cuda->clock_kernel, cuda->service_module, "ktrace_read_clock");
     if (result == KT_CU_SUCCESS)
         result =
             cuda->api->module_get_function(&cuda->exchange_kernel, cuda->service_module, "ktrace_exchange_counters");
+    if (result == KT_CU_SUCCESS)
+        result = cuda->api->module_get_function(&cuda->answer_kernel, cuda->clock_module, "ktrace_answer_clock");
     return result;
 }
 
