@@ -264,9 +264,8 @@ static int begin(struct ktrace_capture **out, struct kt_backend *const *backends
         count = status == KTRACE_OK;
         capture->runtime = status == KTRACE_OK ? kt_backend_runtime_of(chosen) : NULL;
     }
-    if (status == KTRACE_OK) {
+    if (status == KTRACE_OK)
         status = lock_to_begin(kind);
-    }
     if (status == KTRACE_OK) {
         status = begin_locked(capture, backends, &count, kind);
         unlock_operation();
@@ -309,8 +308,9 @@ void kt_capture_arm_now(struct ktrace_capture *capture)
     if (!kt_state_trylock())
         return;
     if (capture == armed && kt_capture_arm(capture) < 0)
-        kt_log("process-wide collection could not arm a module: %s", ktrace_last_error());
+        kt_log_later("process-wide collection could not arm a module: %s", ktrace_last_error());
     kt_state_unlock();
+    kt_log_told_later();
 }
 
 /* Ends the window. `stay`: what is armed stays so. With the operation lock held. */

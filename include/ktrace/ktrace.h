@@ -150,7 +150,7 @@ KTRACE_API int ktrace_capture_clear(struct ktrace_capture *capture);
  * says why. */
 KTRACE_API int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *capture);
 /* The same without starting anew: looking loses nothing. If nothing was recorded since the last read, the trace is that one's.
- * After ktrace_capture_stop: what was there then, or what was read since. */
+ * After ktrace_capture_stop: what was there then, or what was read since; KTRACE_ERROR_NOT_FOUND if that failed. */
 KTRACE_API int ktrace_capture_snapshot(struct ktrace_trace **out, struct ktrace_capture *capture);
 /* Copy what is there without waiting: kernels may be running or hung. Waves that are still inside are `unfinished`, the
  * ranges they are in are `unclosed`. Nothing is cleared, and a full buffer or a wrapped ring is no error here. */
@@ -160,8 +160,8 @@ KTRACE_API int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capt
  * or another one begins: ktrace_capture_read then gives what replays of a graph recorded since. Whatever is returned, the
  * capture is not open any more, except for KTRACE_ERROR_STATE. A capture that is empty tells the log why. */
 KTRACE_API int ktrace_capture_stop(struct ktrace_capture *capture);
-/* Read, stop and destroy in one. `out` may be NULL: the records are dropped. Of a capture that was stopped: what it shows. The
- * capture is gone whatever is returned, except for KTRACE_ERROR_STATE while a graph is captured: then it is still open. */
+/* Read, stop and destroy in one. `out` may be NULL: the records are dropped. Of a capture that was stopped: what it shows
+ * (KTRACE_ERROR_NOT_FOUND: nothing, as its last read failed). The capture is gone whatever is returned, except for KTRACE_ERROR_STATE while a graph is captured: then it is still open. */
 KTRACE_API int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture);
 /* End without reading, under the same condition. NULL is allowed. */
 KTRACE_API void ktrace_capture_destroy(struct ktrace_capture *capture);
