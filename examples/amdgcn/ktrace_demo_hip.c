@@ -12,6 +12,7 @@ int main(int argc, char **argv)
     example.name = "ktrace-demo-hip";
     if (argc != 2 || argv[1][0] == '-')
         example_usage(argc > 1 ? argv[1] : "", " FILE.ktrace");
+    unsetenv("KTRACE_ENABLE"); /* nothing is left to collect besides */
     hip_open();
     void *module = hip_load("gemm");
     void *kernel = hip_kernel(module, "gemm");

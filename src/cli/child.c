@@ -160,16 +160,30 @@ void cli_child_append_end(struct kt_string *out, const struct cli_child *child, 
         kt_string_printf(out, "ended with exit status %d", WEXITSTATUS(child->status));
 }
 
-void cli_child_append_last_line(struct kt_string *out, const struct cli_child *child)
+/* Where its last line that is not empty lies in what it said. */
+static size_t find_last_line(size_t *end, const struct cli_child *child)
 {
     const char *text = kt_string_text(&child->said);
-    size_t end = strlen(text);
-    while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' '))
-        end--;
-    size_t begin = end;
+    *end = strlen(text);
+    while (*end > 0 && (text[*end - 1] == '\n' || text[*end - 1] == ' '))
+        --*end;
+    size_t begin = *end;
     while (begin > 0 && text[begin - 1] != '\n')
         begin--;
-    kt_string_append_bytes(out, text + begin, end - begin);
+    return begin;
+}
+
+void cli_child_append_last_line(struct kt_string *out, const struct cli_child *child)
+{
+    size_t end;
+    const size_t begin = find_last_line(&end, child);
+    kt_string_append_bytes(out, kt_string_text(&child->said) + begin, end - begin);
+}
+
+void cli_child_append_lines_before_last(struct kt_string *out, const struct cli_child *child)
+{
+    size_t end;
+    kt_string_append_bytes(out, kt_string_text(&child->said), find_last_line(&end, child));
 }
 
 int cli_child_limit(const struct cli_command *command, const char *argument)

@@ -32,6 +32,8 @@ bool cli_child_exited_with(const struct cli_child *child, int status);
 void cli_child_append_end(struct kt_string *out, const struct cli_child *child, int limit_s);
 /* The last line that it wrote and that is not empty; "" if there is none. */
 void cli_child_append_last_line(struct kt_string *out, const struct cli_child *child);
+/* What it wrote before that line. */
+void cli_child_append_lines_before_last(struct kt_string *out, const struct cli_child *child);
 
 /* The argument of --timeout: seconds, or -1 after cli_error_usage. */
 int cli_child_limit(const struct cli_command *command, const char *argument);

@@ -11,6 +11,7 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 
 /* Changed while the signals wait. */
 static const char *files[CLI_CLEANUP_FILES];
+static const char *folder;
 static pid_t child;
 static struct sigaction previous[SIGNALS];
 static int is_armed;
@@ -28,6 +29,8 @@ static void end_by(int number)
     for (size_t i = 0; i < CLI_CLEANUP_FILES; i++)
         if (files[i])
             unlink(files[i]);
+    if (folder)
+        rmdir(folder);
     signal(number, SIG_DFL);
     raise(number); /* delivered when this returns */
 }
@@ -49,7 +52,7 @@ void cli_cleanup_release(void)
         sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }
 
-void cli_cleanup_begin(const char *const paths[CLI_CLEANUP_FILES])
+void cli_cleanup_begin(const char *const paths[CLI_CLEANUP_FILES], const char *made)
 {
     struct sigaction action = {.sa_handler = end_by};
     cli_cleanup_hold();
@@ -58,6 +61,7 @@ void cli_cleanup_begin(const char *const paths[CLI_CLEANUP_FILES])
         sigaddset(&action.sa_mask, signals[i]);
     for (size_t i = 0; i < CLI_CLEANUP_FILES; i++)
         files[i] = paths[i];
+    folder = made;
     for (size_t i = 0; i < SIGNALS; i++) {
         sigaction(signals[i], NULL, &previous[i]);
         if (previous[i].sa_handler != SIG_IGN) /* as under nohup */
@@ -74,6 +78,7 @@ void cli_cleanup_end(void)
         sigaction(signals[i], &previous[i], NULL);
     for (size_t i = 0; i < CLI_CLEANUP_FILES; i++)
         files[i] = NULL;
+    folder = NULL;
     is_armed = 0;
     cli_cleanup_release();
 }

@@ -6,9 +6,9 @@
 
 enum { CLI_CLEANUP_FILES = 2 };
 
-/* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT remove these files and end the command, unless they were ignored. The paths
- * belong to the caller until cli_cleanup_end. */
-void cli_cleanup_begin(const char *const paths[CLI_CLEANUP_FILES]);
+/* From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT remove these files, and the folder `made` (NULL: none) if it is empty then, and end
+ * the command, unless they were ignored. The paths must stay valid until cli_cleanup_end. */
+void cli_cleanup_begin(const char *const paths[CLI_CLEANUP_FILES], const char *made);
 /* The files are whole, or gone. */
 void cli_cleanup_end(void);
 

@@ -74,17 +74,37 @@ static int print_results(const struct ktrace_trace *trace, const struct demo_fil
     return cli_print_string(&text);
 }
 
-static int run_demo(const struct demo_files *files, const struct demo_choice *choice, int limit_s)
+/* `*whole`: both files are. */
+static int run_demo(bool *whole, const struct demo_files *files, const struct demo_choice *choice, int limit_s)
 {
     struct ktrace_trace *trace;
     int status = make_trace(&trace, files->trace, choice, limit_s);
     if (status != CLI_OK)
         return status;
     status = export_trace(trace, files->perfetto);
+    *whole = status == CLI_OK;
     if (status == CLI_OK)
         status = print_results(trace, files);
     ktrace_trace_destroy(trace);
     return status;
+}
+
+/* What captures take from the environment, and this one does not: who set it would look for its effect. */
+static void say_what_is_ignored(void)
+{
+    static const char *const settings[] = {"KTRACE_BLOCKS",          "KTRACE_BUFFER_BYTES", "KTRACE_EVENTS_PER_WAVE",
+                                           "KTRACE_EVENTS_PER_LANE", "KTRACE_KEEP_LAST",    "KTRACE_DEVICES",
+                                           "KTRACE_DUMP_DIR"};
+    struct kt_string names = KT_STRING_INIT;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const char *value = getenv(settings[i]);
+        if (value && *value)
+            kt_string_printf(&names, "%s%s", names.length ? ", " : "", settings[i]);
+    }
+    if (names.length)
+        cli_error("the demo makes no use of %s: it records its whole kernel, and --out says where to write",
+                  kt_string_text(&names));
+    kt_string_destroy(&names);
 }
 
 static int run(int argc, char **argv)
@@ -120,8 +140,10 @@ static int run(int argc, char **argv)
         status = demo_files_reserve(&files, directory);
     if (status != CLI_OK)
         return status;
-    status = run_demo(&files, &choice, limit_s);
-    demo_files_finish(&files, status == CLI_OK);
+    bool whole = false;
+    say_what_is_ignored();
+    status = run_demo(&whole, &files, &choice, limit_s);
+    demo_files_finish(&files, whole);
     return status;
 }
 
@@ -135,8 +157,9 @@ const struct cli_command cli_demo = {
             "Prints the summary and writes two files, never over existing ones (they get a number):\n"
             "  demo.ktrace             the trace\n"
             "  demo_ktrace.pftrace.gz  the timeline, for https://ui.perfetto.dev\n"
-            "Where it fails, or a signal ends it, neither stays. A device that was asked for, by an option or\n"
-            "a variable, and that cannot be used is a failure.\n"
+            "Where there is no trace to write, or a signal ends it, neither stays, nor does a folder that was\n"
+            "made for them. Where only the summary cannot be printed, both do. A device that was asked for,\n"
+            "by an option or a variable, and that cannot be used is a failure.\n"
             "\n"
             "Options:\n"
             "  -o, --out DIR          write into DIR, which is made if need be, instead of the current\n"
@@ -150,6 +173,7 @@ const struct cli_command cli_demo = {
             "  KTRACE_BACKEND      cuda or hip: as --on, which comes first\n"
             "  KTRACE_HIP_LIBRARY  the HIP library to use: ROCm's libamdhip64.so or libktrace_sim.so\n"
             "  KTRACE_SIM_CHIP     gfx942 or gfx950: the chip that is simulated\n"
-            "  KTRACE_DATA_DIR     the folder with the recording, demo.ktrace\n",
+            "  KTRACE_DATA_DIR     the folder with the recording, demo.ktrace\n"
+            "Variables that say what captures record, such as KTRACE_BLOCKS, are for other programs.\n",
     .run = run,
 };

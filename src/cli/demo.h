@@ -50,13 +50,15 @@ int demo_replay(struct ktrace_trace **out, const char *trace_path, const char *w
 
 /* Two files that are written only where nothing was. They are created empty at once, so that the names are ours. */
 struct demo_files {
-    char *trace;    /* demo.ktrace */
-    char *perfetto; /* demo_ktrace.pftrace.gz */
-    int number;     /* of the suffix; 0: none */
+    char *trace;        /* demo.ktrace */
+    char *perfetto;     /* demo_ktrace.pftrace.gz */
+    int number;         /* of the suffix; 0: none */
+    const char *folder; /* that was made for them; NULL: none */
 };
-/* In `directory`, which is made if need be; NULL: here. A signal removes them until demo_files_finish. */
+/* In `directory`, which is made if need be and must stay valid; NULL: here. Until demo_files_finish a signal removes what was
+ * made. */
 int demo_files_reserve(struct demo_files *out, const char *directory);
-/* The files stay where they are whole, and are removed where they are not. */
+/* The files stay where they are whole, and are removed where they are not, with the folder that was made for them. */
 void demo_files_finish(struct demo_files *files, bool whole);
 
 #endif

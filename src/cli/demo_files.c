@@ -58,11 +58,16 @@ static int fail_to_create(const char *directory, int error)
 }
 
 /* The folder, but none of those above it: a path that was mistyped should not become a tree. */
-static int make_directory(const char *directory)
+static int make_directory(const char **made, const char *directory)
 {
     struct stat there;
-    if (!directory || mkdir(directory, 0777) == 0)
+    *made = NULL;
+    if (!directory)
         return CLI_OK;
+    if (mkdir(directory, 0777) == 0) {
+        *made = directory;
+        return CLI_OK;
+    }
     const int error = errno;
     if (error == EEXIST && stat(directory, &there) == 0 && !S_ISDIR(there.st_mode))
         return cli_error("%s: this is a file, and --out needs a folder", directory);
@@ -92,23 +97,32 @@ static int reserve(struct demo_files *out, const char *directory)
 
 int demo_files_reserve(struct demo_files *out, const char *directory)
 {
-    int status = make_directory(directory);
-    if (status != CLI_OK)
-        return status;
+    const char *made;
     cli_cleanup_hold();
-    status = reserve(out, directory);
-    if (status == CLI_OK)
-        cli_cleanup_begin((const char *const[]){out->trace, out->perfetto});
+    int status = make_directory(&made, directory);
+    if (status == CLI_OK) {
+        status = reserve(out, directory);
+        if (status != CLI_OK && made)
+            rmdir(made);
+    }
+    if (status == CLI_OK) {
+        out->folder = made;
+        cli_cleanup_begin((const char *const[]){out->trace, out->perfetto}, made);
+    }
     cli_cleanup_release();
     return status;
 }
 
 void demo_files_finish(struct demo_files *files, bool whole)
 {
+    cli_cleanup_hold();
     if (!whole) {
         unlink(files->trace);
         unlink(files->perfetto);
+        if (files->folder)
+            rmdir(files->folder); /* which fails where somebody put something into it */
     }
     cli_cleanup_end();
+    cli_cleanup_release();
     free_names(files);
 }

@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-enum { HELPER_NO_DEVICE = 77 };
+enum { HELPER_NO_DEVICE = 77, REPEATED_LINES = 20 };
 
 static const char otherwise[] = "'ktrace doctor' says what it finds here, 'ktrace demo --on replay' does without it";
 
@@ -80,6 +80,24 @@ static bool is_empty(const char *path)
     return stat(path, &status) == 0 && status.st_size == 0;
 }
 
+/* What a helper that failed wrote before the line that the error quotes, as a runtime's own words about its kernel; of many
+ * lines the last. */
+static void repeat_words(const struct demo_helper *helper, const struct cli_child *child)
+{
+    struct kt_string before = KT_STRING_INIT;
+    cli_child_append_lines_before_last(&before, child);
+    char *text = NULL, *state;
+    int surplus = -REPEATED_LINES;
+    if (kt_string_take(&text, &before) < 0)
+        return;
+    for (const char *at = text; *at; at++)
+        surplus += *at == '\n' && at[1] != '\n';
+    for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+        if (surplus-- <= 0)
+            cli_error("%s: %s", helper->name, line);
+    free(text);
+}
+
 static enum demo_made judge(struct kt_string *why, const struct demo_helper *helper, const char *trace_path,
                             const struct cli_child *child, int limit_s)
 {
@@ -96,8 +114,10 @@ static enum demo_made judge(struct kt_string *why, const struct demo_helper *hel
         cli_print(visible.length ? "\n" : "");
         made = DEMO_MADE;
     } else if (cli_child_exited_with(child, 0)) {
+        repeat_words(helper, child);
         cli_error("%s ended without a trace: %s; %s", helper->name, said, otherwise);
     } else {
+        repeat_words(helper, child);
         cli_error("%s %s%s: %s; %s", helper->name, kt_string_text(&end),
                   child->was_stopped ? " (--timeout waits longer)" : "", said, otherwise);
     }
