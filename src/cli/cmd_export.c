@@ -14,6 +14,12 @@ static bool same_file(const char *a, const char *b)
            a_status.st_dev == b_status.st_dev && a_status.st_ino == b_status.st_ino;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 /* -o - and -o /dev/stdout: nothing else may be written there then. */
 static bool is_stdout(const char *path)
 {
@@ -125,6 +131,10 @@ static int check_output(const char *path, const char *format, const char *output
     const bool to_stdout = output && is_stdout(output);
     if (to_stdout && isatty(STDOUT_FILENO))
         return cli_error_usage(&cli_export, "the trace is not written to a terminal: redirect standard output");
+    if (output && is_folder(output))
+        return cli_error("%s: this is a folder: name a file in it with '-o', or write a file for each launch with "
+                         "'--launches'",
+                         output);
     if (output && !to_stdout && same_file(path, output))
         return cli_error("%s: the output would replace the input: name another file with '-o'", output);
     return CLI_OK;
@@ -180,9 +190,9 @@ const struct cli_command cli_export = {
     .help = "Usage: ktrace export [-o OUT.pftrace.gz] FILE.ktrace\n"
             "       ktrace export --launches [--names A,B,...] [-o FOLDER] FILE.ktrace\n"
             "\n"
-            "Writes the trace as a timeline to open at https://ui.perfetto.dev: kernel, launch, SM,\n"
-            "workgroup and warp are nested tracks, ranges are slices on the warp's track, token ranges\n"
-            "lie on tracks below it, marks are instants, and payloads are arguments.\n"
+            "Writes the trace as a timeline to open at https://ui.perfetto.dev: kernel, launch, SM or CU,\n"
+            "workgroup and wave (NVIDIA's warp) are nested tracks, ranges are slices on the wave's track,\n"
+            "token ranges lie on tracks below it, marks are instants, and payloads are arguments.\n"
             "\n"
             "Options:\n"
             "  -o, --output OUT   write OUT, replacing it; '-' is standard output. Without this option:\n"

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct kt_string text;
 
@@ -205,6 +206,35 @@ static void append_clocks(text *out, const struct ktrace_trace *trace)
         append_host_anchors(out, &trace->snapshot->devices[0]);
 }
 
+/* Where a range ends need not be a place in the user's source: a scope's end is known as a line of ktrace's own header, or on AMD,
+ * where ends keep no file, as a line of none. */
+static bool has_place(const struct kt_site *site)
+{
+    return *site->file && (*site->name || !strstr(site->file, "ktrace/device/"));
+}
+
+static const char *site_name(const struct kt_site *site)
+{
+    if (*site->name)
+        return site->name;
+    return site->kind == KTRACE_KIND_POP    ? "(end of a range)"
+           : site->kind == KTRACE_KIND_STOP ? "(end of a token)"
+                                            : "-";
+}
+
+static void append_site(text *out, const struct kt_site *site)
+{
+    kt_string_printf(out, site->wide ? "  0x%016" PRIx64 : "  %18" PRIu64, site->id);
+    kt_string_printf(out, "  %-6s  %-7s  ", kind_name(site->kind), payload_name(site->payload_type));
+    kt_string_append_visible(out, site_name(site));
+    if (has_place(site)) {
+        kt_string_append(out, "  ");
+        kt_string_append_visible(out, site->file);
+        kt_string_printf(out, ":%u", site->line);
+    }
+    kt_string_append(out, "\n");
+}
+
 static void append_modules(text *out, const struct kt_snapshot *snapshot)
 {
     kt_string_append(out, "\nModules and sites\n");
@@ -214,15 +244,8 @@ static void append_modules(text *out, const struct kt_snapshot *snapshot)
         if (snapshot->device_count > 1)
             kt_string_printf(out, " of device %u", snapshot->devices[module->device].ordinal);
         kt_string_printf(out, ": %u sites\n", module->site_count);
-        for (uint32_t k = 0; k < module->site_count; k++) {
-            const struct kt_site *site = &module->sites[k];
-            kt_string_printf(out, site->wide ? "  0x%016" PRIx64 : "  %18" PRIu64, site->id);
-            kt_string_printf(out, "  %-6s  %-7s  ", kind_name(site->kind), payload_name(site->payload_type));
-            kt_string_append_visible(out, *site->name ? site->name : "-");
-            kt_string_append(out, "  ");
-            kt_string_append_visible(out, site->file);
-            kt_string_printf(out, ":%u\n", site->line);
-        }
+        for (uint32_t k = 0; k < module->site_count; k++)
+            append_site(out, &module->sites[k]);
     }
     if (snapshot->module_count == 0)
         kt_string_append(out, "  none\n");
