@@ -1,6 +1,7 @@
 #include "summary.h"
 
 #include "array.h"
+#include "statistics.h"
 
 /* ---- Which phase --------------------------------------------------------------------------------------------------- */
 
@@ -39,19 +40,6 @@ static uint32_t phase_of(struct phase_cache *cache, const struct kt_site *site)
 /* Called for every mark (duration 0) and every begin. */
 typedef void visit(void *context, uint32_t phase, const struct kt_event *event, uint64_t duration_ps);
 
-static uint64_t duration_ps(const struct kt_event *events, const struct kt_wave *wave, const struct kt_event *begin)
-{
-    if (begin->partner >= wave->event_count)
-        return 0;
-    const struct kt_event *end = &events[wave->first_event + begin->partner];
-    return end->time_ps > begin->time_ps ? (uint64_t)end->time_ps - (uint64_t)begin->time_ps : 0;
-}
-
-static int is_closed(const struct kt_event *begin)
-{
-    return begin->partner != KT_NONE && !(begin->flags & KT_EVENT_UNCLOSED);
-}
-
 /* Waves whose events are described: all, or those of a launch. */
 struct scope {
     const struct ktrace_trace *trace;
@@ -72,7 +60,7 @@ static void visit_phases(const struct scope *scope, visit *function, void *conte
                 continue;
             uint32_t phase = phase_of(&cache, event->site);
             if (phase < trace->phase_count)
-                function(context, phase, event, duration_ps(trace->events, wave, event));
+                function(context, phase, event, kt_range_ps(trace, wave, event));
         }
     }
 }
@@ -81,7 +69,7 @@ static void count_event(void *context, uint32_t phase, const struct kt_event *ev
 {
     struct ktrace_phase_info *info = &((struct ktrace_phase_info *)context)[phase];
     (void)duration;
-    if (event->site->kind == KTRACE_KIND_MARK || is_closed(event))
+    if (event->site->kind == KTRACE_KIND_MARK || kt_range_is_closed(event))
         info->count++;
     else
         info->unclosed++;
@@ -95,63 +83,23 @@ struct collection {
 static void collect_duration(void *context, uint32_t phase, const struct kt_event *event, uint64_t duration)
 {
     struct collection *collection = context;
-    if (event->site->kind != KTRACE_KIND_MARK && is_closed(event))
+    if (event->site->kind != KTRACE_KIND_MARK && kt_range_is_closed(event))
         collection->durations_ps[collection->next[phase]++] = duration;
 }
 
 /* ---- Statistics ---------------------------------------------------------------------------------------------------- */
 
-/* Least significant byte first, bytes that are equal everywhere left out: O(n), and the result is in `values`. */
-static void radix_sort(uint64_t *values, uint64_t *scratch, size_t count)
-{
-    uint64_t *from = values, *to = scratch;
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        size_t starts[257] = {0};
-        for (size_t i = 0; i < count; i++)
-            starts[(from[i] >> shift & 0xFF) + 1]++;
-        if (starts[(from[0] >> shift & 0xFF) + 1] == count)
-            continue;
-        for (size_t i = 1; i < 257; i++)
-            starts[i] += starts[i - 1];
-        for (size_t i = 0; i < count; i++)
-            to[starts[from[i] >> shift & 0xFF]++] = from[i];
-        uint64_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != values)
-        memcpy(values, from, count * sizeof *values);
-}
-
-/* Nearest rank: the smallest value that `percent` of all values do not exceed. */
-static double percentile_ns(const uint64_t *sorted_ps, uint64_t count, uint64_t percent)
-{
-    uint64_t rank = count / 100 * percent + (count % 100 * percent + 99) / 100;
-    return (double)sorted_ps[rank - 1] / 1000;
-}
-
-static double total_ns(const uint64_t *durations_ps, uint64_t count)
-{
-    uint64_t whole_ns = 0, rest_ps = 0; /* apart, so that the sum is exact for 584 years */
-    for (uint64_t i = 0; i < count; i++) {
-        if (__builtin_add_overflow(whole_ns, durations_ps[i] / 1000, &whole_ns))
-            return (double)UINT64_MAX;
-        rest_ps += durations_ps[i] % 1000;
-    }
-    return (double)whole_ns + (double)rest_ps / 1000;
-}
-
 static void describe(struct ktrace_phase_info *info, uint64_t *durations_ps, uint64_t *scratch)
 {
-    uint64_t count = info->count;
-    radix_sort(durations_ps, scratch, (size_t)count);
-    info->total_ns = total_ns(durations_ps, count);
-    info->mean_ns = info->total_ns / (double)count;
-    info->min_ns = (double)durations_ps[0] / 1000;
-    info->p50_ns = percentile_ns(durations_ps, count, 50);
-    info->p90_ns = percentile_ns(durations_ps, count, 90);
-    info->p99_ns = percentile_ns(durations_ps, count, 99);
-    info->max_ns = (double)durations_ps[count - 1] / 1000;
+    struct kt_statistics statistics;
+    kt_describe_durations(&statistics, durations_ps, scratch, info->count);
+    info->total_ns = statistics.total_ns;
+    info->mean_ns = statistics.mean_ns;
+    info->min_ns = statistics.min_ns;
+    info->p50_ns = statistics.p50_ns;
+    info->p90_ns = statistics.p90_ns;
+    info->p99_ns = statistics.p99_ns;
+    info->max_ns = statistics.max_ns;
 }
 
 static int has_durations(const struct ktrace_phase_info *info)

@@ -76,6 +76,12 @@ static inline int64_t kt_launch_duration_ps(const struct kt_launch *launch)
     return __builtin_sub_overflow(launch->end_ps, launch->begin_ps, &duration_ps) ? INT64_MAX : duration_ps;
 }
 
+/* A begin that something closed: the others have no duration. */
+static inline int kt_range_is_closed(const struct kt_event *begin)
+{
+    return begin->partner != KT_NONE && !(begin->flags & KT_EVENT_UNCLOSED);
+}
+
 /* How a place's clock maps to wall time: straight pieces between knots, extended beyond the first and the last. */
 struct kt_clock_knot {
     uint64_t clock_ticks;
@@ -133,6 +139,22 @@ struct ktrace_trace {
     char *warning;                                    /* owned; "" when all is well */
     const char *clock_warning;                        /* the part of it that speaks of clocks; "" */
 };
+
+/* From a begin of `wave` to its end. */
+static inline uint64_t kt_range_ps(const struct ktrace_trace *trace, const struct kt_wave *wave,
+                                   const struct kt_event *begin)
+{
+    if (begin->partner >= wave->event_count)
+        return 0;
+    const struct kt_event *end = &trace->events[wave->first_event + begin->partner];
+    return end->time_ps > begin->time_ps ? (uint64_t)end->time_ps - (uint64_t)begin->time_ps : 0;
+}
+
+/* Of the wave's handle. */
+static inline uint64_t kt_wave_span_ps(const struct kt_wave *wave)
+{
+    return wave->end_ps > wave->begin_ps ? (uint64_t)wave->end_ps - (uint64_t)wave->begin_ps : 0;
+}
 
 /* Takes over `snapshot`, also on failure. */
 int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapshot);

@@ -11,23 +11,13 @@
 #ifndef KT_PERFETTO_H
 #define KT_PERFETTO_H
 
+#include "../vocabulary.h"
 #include "export.h"
 #include "perfetto_fields.h"
 #include "protobuf.h"
 
 enum { KT_PERFETTO_METADATA_SEQUENCE = 1, KT_PERFETTO_FIRST_WAVE_SEQUENCE = 2 };
 enum { KT_PERFETTO_FLUSH_BYTES = 256 * 1024 };
-
-/* Each vendor's own words. */
-struct kt_vocabulary {
-    uint32_t arch;
-    void (*place)(char *text, size_t capacity_bytes, uint32_t place);
-    const char *workgroup; /* "CTA": followed by (x, y, z) */
-    const char *wave;      /* "Warp ": followed by the number */
-    const char *waves;     /* "warps" */
-    const char *span;      /* "Warp Span" */
-    const char *places;    /* "SMs" */
-};
 
 struct kt_perfetto {
     const struct ktrace_trace *trace;
@@ -97,7 +87,5 @@ void kt_perfetto_launch(struct kt_perfetto *perfetto, uint64_t launch);
 /* The tracks of a wave, and what is above it where that is new. Returns the wave's track; its child track "ranges n" has
  * that number plus n. */
 uint64_t kt_perfetto_wave_tracks(struct kt_perfetto *perfetto, const struct kt_wave *wave);
-
-const struct kt_vocabulary *kt_vocabulary_of(uint32_t arch);
 
 #endif
