@@ -46,10 +46,10 @@ const struct cli_command cli_doctor = {
     .brief = "say which device a capture would use here, and why",
     .help = "Usage: ktrace doctor [--json] [--timeout SECONDS]\n"
             "\n"
-            "Asks CUDA's driver and HIP's library for their devices, and says which a capture would record\n"
-            "on and why, or what is missing; and whether 'ktrace demo' and the compilers are there. Where\n"
-            "no AMD GPU is, HIP's library is the simulator of gfx942 and gfx950, and its time is simulated.\n"
-            "Libraries are loaded in processes of their own: one that crashes or hangs is named.\n"
+            "Asks CUDA's driver and HIP's library for their devices, and says which of them a capture would\n"
+            "record on and why, or what is missing; and whether 'ktrace demo' and the compilers are there.\n"
+            "Where no AMD GPU is, HIP's library is the simulator of gfx942 and gfx950, and its time is\n"
+            "simulated. Libraries are loaded in processes of their own: one that crashes or hangs is named.\n"
             "\n"
             "Exit status: 0 where a capture can record, 1 where it would be refused: no device can be used,\n"
             "or none of what KTRACE_BACKEND asks for, or a variable that captures read is malformed.\n"
@@ -61,6 +61,7 @@ const struct cli_command cli_doctor = {
             "\n"
             "Environment:\n"
             "  KTRACE_BACKEND      cuda or hip: what to capture, whatever there is\n"
+            "  KTRACE_DEVICES      active (those in use and the current one), all, or numbers such as 0,2-3\n"
             "  KTRACE_HIP_LIBRARY  the HIP library to use: ROCm's libamdhip64.so or libktrace_sim.so\n"
             "  KTRACE_SIM_CHIP     gfx942 or gfx950: the chip that is simulated\n"
             "  KTRACE_SIM_DEVICES  how many of it are simulated: 1\n",

@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include "../backend/backend.h"
+#include "../settings.h"
 
 #include <limits.h>
 
@@ -43,7 +44,12 @@ enum { DOCTOR_CUDA, DOCTOR_HIP, DOCTOR_RUNTIMES };
 struct doctor_choice {
     const struct doctor_runtime *runtime; /* NULL: the capture is refused */
     char why[1024];
+    struct kt_device_choice devices; /* which of the runtime's */
 };
+/* Whether device `index` is recorded from the beginning on, where the program uses none yet. */
+bool doctor_chosen(const struct doctor_choice *choice, int index);
+/* Why these: "KTRACE_DEVICES says so". */
+const char *doctor_devices_why(const struct doctor_choice *choice);
 void doctor_choose(struct doctor_choice *out, const struct doctor_runtime runtimes[DOCTOR_RUNTIMES]);
 
 /* ---- What else a first trace needs: doctor_tools.c ----------------------------------------------------------------- */

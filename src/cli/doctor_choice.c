@@ -1,5 +1,4 @@
 #include "../backend_choice.h"
-#include "../settings.h"
 #include "doctor.h"
 
 #include <stdio.h>
@@ -52,6 +51,18 @@ static void choose_runtime(struct doctor_choice *out, const struct doctor_runtim
         snprintf(out->why, sizeof out->why, "there is no device that can be used");
 }
 
+bool doctor_chosen(const struct doctor_choice *choice, int index)
+{
+    return kt_device_chosen(&choice->devices, (uint32_t)index, index == choice->runtime->current);
+}
+
+const char *doctor_devices_why(const struct doctor_choice *choice)
+{
+    if (choice->devices.kind == KT_DEVICES_ACTIVE)
+        return "the current one, and all others that the program uses; KTRACE_DEVICES can say otherwise";
+    return "KTRACE_DEVICES says so";
+}
+
 /* What the environment says besides, which a capture reads as it begins. */
 static void check_settings(struct doctor_choice *out)
 {
@@ -60,6 +71,7 @@ static void check_settings(struct doctor_choice *out)
         refuse(out, ktrace_last_error());
         return;
     }
+    out->devices = settings.devices;
     if (out->runtime && (kt_filter_check(&settings.filter, out->runtime->facts.arch) < 0 ||
                          kt_device_choice_check(&settings.devices, (uint32_t)out->runtime->device_count) < 0))
         refuse(out, ktrace_last_error());

@@ -17,19 +17,18 @@ static const char *bool_name(int value)
     return value ? "true" : "false";
 }
 
-/* The last members of an object. `facts` NULL: there is no device. */
-static void print_facts(text *out, const char *indent, const struct kt_device_facts *facts)
+/* The last members of a runtime's object: its current device. `facts` NULL: there is none that can be used. */
+static void print_facts(text *out, const struct kt_device_facts *facts)
 {
     if (!facts) {
-        kt_string_printf(out, "%s\"device\": null\n", indent);
+        kt_string_append(out, "    \"device\": null\n");
         return;
     }
-    member(out, indent, "device", facts->name);
+    member(out, "    ", "device", facts->name);
     kt_string_printf(out,
-                     "%s\"places\": %" PRIu32 ",\n%s\"clock_khz\": %" PRIu32 ",\n%s\"wall_tick_ns\": %" PRIu32
-                     ",\n%s\"simulated\": %s\n",
-                     indent, facts->places, indent, facts->clock_khz, indent, facts->wall_tick_ns, indent,
-                     bool_name(facts->simulated));
+                     "    \"places\": %" PRIu32 ",\n    \"clock_khz\": %" PRIu32 ",\n    \"wall_tick_ns\": %" PRIu32
+                     ",\n    \"simulated\": %s\n",
+                     facts->places, facts->clock_khz, facts->wall_tick_ns, bool_name(facts->simulated));
 }
 
 static void print_devices(text *out, const struct doctor_runtime *runtime)
@@ -55,7 +54,7 @@ static void print_runtime(text *out, const struct doctor_runtime *runtime)
     if (!runtime->usable)
         member(out, "    ", "reason", runtime->reason);
     print_devices(out, runtime);
-    print_facts(out, "    ", runtime->usable ? &runtime->facts : NULL);
+    print_facts(out, runtime->usable ? &runtime->facts : NULL);
     kt_string_append(out, "  },\n");
 }
 
@@ -67,6 +66,28 @@ static void print_tools(text *out, const char *name, const struct doctor_tool *t
         kt_string_append_json(out, tools[i].path);
     }
     kt_string_append(out, "\n  },\n");
+}
+
+/* The last members of the object. */
+static void print_choice(text *out, const struct doctor_choice *choice)
+{
+    bool first = true;
+    if (!choice->runtime) {
+        member(out, "    ", "reason", choice->why);
+        kt_string_append(out, "    \"devices\": []\n");
+        return;
+    }
+    member(out, "    ", "backend", choice->runtime->backend);
+    member(out, "    ", "because", choice->why);
+    member(out, "    ", "devices_because", doctor_devices_why(choice));
+    kt_string_append(out, "    \"devices\": [");
+    for (int i = 0; i < choice->runtime->device_count; i++) {
+        if (!doctor_chosen(choice, i))
+            continue;
+        kt_string_printf(out, first ? "%d" : ", %d", i);
+        first = false;
+    }
+    kt_string_printf(out, "],\n    \"simulated\": %s\n", bool_name(choice->runtime->facts.simulated));
 }
 
 int doctor_print_json(const struct doctor_runtime runtimes[DOCTOR_RUNTIMES], const struct doctor_choice *choice,
@@ -81,10 +102,7 @@ int doctor_print_json(const struct doctor_runtime runtimes[DOCTOR_RUNTIMES], con
     print_tools(&out, "demo", tools->demo, DOCTOR_DEMO_PARTS);
     print_tools(&out, "compilers", tools->compilers, DOCTOR_COMPILERS);
     kt_string_append(&out, "  \"capture\": {\n");
-    if (choice->runtime)
-        member(&out, "    ", "backend", choice->runtime->backend);
-    member(&out, "    ", choice->runtime ? "because" : "reason", choice->why);
-    print_facts(&out, "    ", choice->runtime ? &choice->runtime->facts : NULL);
+    print_choice(&out, choice);
     kt_string_append(&out, "  }\n}\n");
     return cli_print_string(&out);
 }

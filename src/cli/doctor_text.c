@@ -1,30 +1,42 @@
+#include "../summary.h"
+#include "../table.h"
 #include "../trace_file.h"
 #include "doctor.h"
 #include "fields.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct kt_string text;
 
 enum { LABELS = 11 }; /* columns */
 
-static const char *places_name(const struct doctor_runtime *runtime)
+/* What the vendor calls what the device understands. */
+static void append_version(text *out, const struct doctor_runtime *runtime, const struct doctor_device *device)
 {
-    return runtime->name[0] == 'H' ? "CUs" : "SMs";
+    const bool hip = strcmp(runtime->backend, "hip") == 0;
+    const char *target = hip ? kt_target_name(device->major * 10 + device->minor) : NULL;
+    if (target)
+        kt_string_append(out, target);
+    else
+        kt_string_printf(out, "%s %" PRIu32 ".%" PRIu32, hip ? "version" : "compute capability", device->major,
+                         device->minor);
 }
 
 static void print_devices(text *out, const struct doctor_runtime *runtime)
 {
+    const char *place = strcmp(runtime->backend, "hip") == 0 ? "CU" : "SM";
     for (int i = 0; i < runtime->listed; i++) {
         const struct doctor_device *device = &runtime->devices[i];
-        const bool current = i == runtime->current;
         char label[32];
         snprintf(label, sizeof label, "device %d", i);
         cli_label(out, LABELS, label);
-        kt_string_append_visible(out, current && runtime->usable ? runtime->facts.name : device->name);
-        kt_string_printf(out, ", version %" PRIu32 ".%" PRIu32 ", %" PRIu32 " %s%s\n", device->major, device->minor,
-                         device->places, places_name(runtime), current ? " (current)" : "");
+        kt_string_append_visible(out, device->name);
+        kt_string_append(out, ", ");
+        append_version(out, runtime, device);
+        kt_string_printf(out, ", %" PRIu32 " %s%s%s\n", device->places, place, kt_plural(device->places),
+                         i == runtime->current ? " (current)" : "");
     }
     if (runtime->listed < runtime->device_count)
         cli_field(out, LABELS, "", "and %d more", runtime->device_count - runtime->listed);
@@ -49,6 +61,38 @@ static void print_runtime(text *out, const struct doctor_runtime *runtime)
         cli_field_visible(out, LABELS, "unusable", runtime->reason);
 }
 
+/* Numbers and ranges, as KTRACE_DEVICES takes them; how many. */
+static int append_chosen(text *out, const struct doctor_choice *choice)
+{
+    const int count = choice->runtime->device_count;
+    int chosen = 0;
+    for (int first = 0, end; first < count; first = end + 1) {
+        for (end = first; end < count && doctor_chosen(choice, end); end++)
+            ;
+        if (end == first)
+            continue;
+        kt_string_printf(out, end - first > 1 ? "%s%d-%d" : "%s%d", chosen ? ", " : "", first, end - 1);
+        chosen += end - first;
+    }
+    return chosen;
+}
+
+static void print_chosen(text *out, const struct doctor_choice *choice)
+{
+    const struct doctor_runtime *runtime = choice->runtime;
+    text numbers = KT_STRING_INIT;
+    const int count = append_chosen(&numbers, choice);
+    cli_label(out, LABELS, "records on");
+    for (int i = 0; count == 1 && i < runtime->listed; i++)
+        if (doctor_chosen(choice, i)) {
+            kt_string_append_visible(out, runtime->devices[i].name);
+            kt_string_append(out, ", ");
+        }
+    kt_string_printf(out, "device%s %s of %s\n", kt_plural((uint64_t)count), kt_string_text(&numbers), runtime->name);
+    out->failed |= numbers.failed;
+    kt_string_destroy(&numbers);
+}
+
 static void print_choice(text *out, const struct doctor_choice *choice)
 {
     kt_string_append(out, "\nA capture\n");
@@ -56,13 +100,13 @@ static void print_choice(text *out, const struct doctor_choice *choice)
         cli_field_visible(out, LABELS, "is refused", choice->why);
         return;
     }
-    cli_label(out, LABELS, "records on");
-    kt_string_append_visible(out, choice->runtime->facts.name);
-    kt_string_printf(out, ", device %d of %s\n", choice->runtime->current, choice->runtime->name);
+    print_chosen(out, choice);
     cli_field_visible(out, LABELS, "because", choice->why);
-    kt_string_append(out, "\n"
-                          "It is of the device that is current where it begins. A program whose annotated kernels are\n"
-                          "all CUDA's or all HIP's is captured with that runtime.\n");
+    cli_field_visible(out, LABELS, "devices", doctor_devices_why(choice));
+    kt_string_append(out,
+                     "\n"
+                     "A program whose annotated kernels are all CUDA's or all HIP's is captured with that runtime.\n"
+                     "Options of a capture come before the environment.\n");
 }
 
 static void print_tools(text *out, const char *heading, const struct doctor_tool *tools, int count)
