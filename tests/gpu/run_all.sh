@@ -47,8 +47,8 @@ mkdir -p "$out" || exit 2
 
 programs="test_divergence test_divergence_debug test_divergence_rdc test_divergence_shared_runtime test_payloads"
 programs="$programs test_payload_forms test_capacity test_reading test_filters test_launches test_concurrent_read test_collection"
-programs="$programs test_graph test_graph_construction test_multi_device test_peek test_modules test_modules_rdc test_program test_truth"
-programs="$programs test_torch_graph"
+programs="$programs test_output test_graph test_graph_construction test_multi_device test_peek test_modules test_modules_rdc"
+programs="$programs test_program test_truth test_torch_graph"
 for name in $chosen; do
     case " $programs " in
     *" $name "*) ;;

@@ -1,14 +1,16 @@
 /* Process-wide collection: recording without a capture, by a call or by the environment, and what is exported when the program
  * exits. The program starts itself again for what only a new process can show. */
 #include "check.h"
+#include "files.h"
 #include "launches.h"
 
 #include <ktrace/device.h>
 
-#include <dirent.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
+using test::folder;
+using test::is_gzip;
 using test::mark;
 using test::pop;
 using test::push;
@@ -57,50 +59,6 @@ test::trace collect()
     const int status = ktrace_collect_trace(&raw);
     CHECK(status == 0, "ktrace_collect_trace: %s: %s", ktrace_status_name(status), ktrace_last_error());
     return test::trace(raw, false);
-}
-
-/* A folder that is gone, with what is in it, at the end of the scope. */
-class folder
-{
-  public:
-    folder()
-    {
-        const char *directory = std::getenv("TMPDIR");
-        path = std::string(directory && *directory ? directory : P_tmpdir) + "/ktrace_test_XXXXXX";
-        CHECK(mkdtemp(&path[0]) != nullptr, "mkdtemp %s", path.c_str());
-    }
-    ~folder()
-    {
-        for (const std::string &name : files())
-            unlink((path + "/" + name).c_str());
-        rmdir(path.c_str());
-    }
-    folder(const folder &) = delete;
-    folder &operator=(const folder &) = delete;
-    std::vector<std::string> files() const
-    {
-        std::vector<std::string> names;
-        DIR *directory = opendir(path.c_str());
-        while (const dirent *entry = directory ? readdir(directory) : nullptr)
-            if (entry->d_name[0] != '.')
-                names.push_back(entry->d_name);
-        if (directory)
-            closedir(directory);
-        std::sort(names.begin(), names.end());
-        return names;
-    }
-
-    std::string path;
-};
-
-bool is_gzip(const std::string &path)
-{
-    unsigned char head[2] = {};
-    std::FILE *file = std::fopen(path.c_str(), "rb");
-    const bool read = file && std::fread(head, 1, 2, file) == 2;
-    if (file)
-        std::fclose(file);
-    return read && head[0] == 0x1F && head[1] == 0x8B;
 }
 
 /* Collection while it lives, so that a case that fails halfway leaves none behind. */
