@@ -10,18 +10,34 @@
 
 /* Values of hip/driver_types.h and hip/hip_runtime_api.h. */
 enum { HIP_SUCCESS = 0, HIP_HOST_TO_DEVICE = 1, HIP_DEVICE_TO_HOST = 2 };
+enum { HIP_STREAM_NON_BLOCKING = 1, HIP_CAPTURE_GLOBAL = 0 };
 
+/* clang-format off */
 #define HIP_FUNCTIONS(each) \
-    each(hipInit, (unsigned flags)) each(hipGetDeviceCount, (int *count)) \
-        each(hipDeviceGetName, (char *name, int bytes, int device)) each(hipMalloc, (void **address, size_t bytes)) \
-            each(hipFree, (void *address)) each(hipMemcpy, (void *to, const void *from, size_t bytes, int kind)) \
-                each(hipMemset, (void *to, int value, size_t bytes)) each(hipDeviceSynchronize, (void)) \
-                    each(hipModuleLoad, (void **module, const char *path)) each(hipModuleUnload, (void *module)) \
-                        each(hipModuleGetFunction, (void **function, void *module, const char *name)) \
-                            each(hipModuleLaunchKernel, \
-                                 (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
-                                  unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, \
-                                  void **arguments, void **extra))
+    each(hipInit, (unsigned flags)) \
+    each(hipGetDeviceCount, (int *count)) \
+    each(hipDeviceGetName, (char *name, int bytes, int device)) \
+    each(hipMalloc, (void **address, size_t bytes)) \
+    each(hipFree, (void *address)) \
+    each(hipMemcpy, (void *to, const void *from, size_t bytes, int kind)) \
+    each(hipMemset, (void *to, int value, size_t bytes)) \
+    each(hipDeviceSynchronize, (void)) \
+    each(hipModuleLoad, (void **module, const char *path)) \
+    each(hipModuleUnload, (void *module)) \
+    each(hipModuleGetFunction, (void **function, void *module, const char *name)) \
+    each(hipModuleLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
+                                 unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, \
+                                 void **arguments, void **extra)) \
+    each(hipStreamCreateWithFlags, (void **stream, unsigned flags)) \
+    each(hipStreamDestroy, (void *stream)) \
+    each(hipStreamSynchronize, (void *stream)) \
+    each(hipStreamBeginCapture, (void *stream, int mode)) \
+    each(hipStreamEndCapture, (void *stream, void **graph)) \
+    each(hipGraphInstantiate, (void **exec, void *graph, void **error_node, char *log, size_t log_bytes)) \
+    each(hipGraphLaunch, (void *exec, void *stream)) \
+    each(hipGraphExecDestroy, (void *exec)) \
+    each(hipGraphDestroy, (void *graph))
+/* clang-format on */
 
 #define HIP_DECLARE(name, parameters) int(*name) parameters;
 static struct hip {
