@@ -2,6 +2,7 @@
 
 #include "../export/export.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -86,6 +87,8 @@ static int export_launches(const struct ktrace_trace *trace, const char *directo
     char **paths;
     const int result = ktrace_trace_export_launches(&paths, &count, trace, directory, names, name_count);
     free(names);
+    if (result == KTRACE_ERROR_ARGUMENT && names_text)
+        return cli_error("option '--names': %s", ktrace_last_error());
     if (result < 0)
         return cli_error_library();
     struct kt_string text = KT_STRING_INIT;
@@ -94,7 +97,14 @@ static int export_launches(const struct ktrace_trace *trace, const char *directo
         kt_string_append_visible(&text, paths[i]);
         kt_string_append(&text, "\n");
     }
-    kt_string_append(&text, count ? "open them at https://ui.perfetto.dev\n" : "no launch has events\n");
+    if (count) {
+        kt_string_append(&text, "open them at https://ui.perfetto.dev\n");
+    } else {
+        const char *warning = ktrace_trace_warning(trace);
+        kt_string_append(&text, *warning ? "no launch has events: " : "no launch has events");
+        kt_string_append_visible(&text, warning);
+        kt_string_append(&text, "\n");
+    }
     ktrace_paths_free(paths, count);
     return cli_print_string(&text);
 }
@@ -140,6 +150,22 @@ static int check_output(const char *path, const char *format, const char *output
     return CLI_OK;
 }
 
+/* Whether files for launches can go to `folder`; NULL: here. */
+static int check_folder(const char *folder)
+{
+    struct stat status;
+    if (folder && strcmp(folder, "-") == 0)
+        return cli_error_usage(&cli_export,
+                               "'--launches' writes files, not to standard output: '-o' names their folder");
+    if (!folder || is_folder(folder))
+        return CLI_OK;
+    if (stat(folder, &status) == 0)
+        return cli_error("%s: this is a file, and '--launches' needs a folder for '-o'", folder);
+    const int error = errno;
+    return cli_error("%s: this folder cannot be used: %s%s", folder, strerror(error),
+                     error == ENOENT ? "; make it first" : "");
+}
+
 static int run(int argc, char **argv)
 {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
@@ -172,7 +198,7 @@ static int run(int argc, char **argv)
         return cli_error_usage(&cli_export, "option '--names' is for '--launches'");
     if (launches && strcmp(format, "perfetto") != 0)
         return cli_error_usage(&cli_export, "'--launches' is for the format 'perfetto'");
-    int status = launches ? CLI_OK : check_output(path, format, output);
+    int status = launches ? check_folder(output) : check_output(path, format, output);
     if (status != CLI_OK)
         return status;
 
