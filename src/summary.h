@@ -6,6 +6,7 @@
 #ifndef KT_SUMMARY_H
 #define KT_SUMMARY_H
 
+#include "bar.h"
 #include "json.h"
 #include "table.h"
 #include "trace.h"
@@ -29,6 +30,22 @@ static inline const char *kt_phase_kind_name(uint32_t kind)
 enum { KT_PHASE_COLUMNS = 11 };
 extern const struct kt_table_column kt_phase_columns[KT_PHASE_COLUMNS];
 void kt_phase_row(struct kt_table *table, const struct ktrace_phase_info *phase);
+
+/* How the summary is shown: plain where all is 0. */
+struct kt_summary_view {
+    int with_shares; /* of its kernel's, or launch's, wave time: as a number and a bar behind each phase */
+    enum kt_bar_style bars;
+    int columns;     /* that the bars may fill the lines to; 0: any */
+    int each_launch; /* tables of launches instead of kernels */
+};
+int kt_append_summary(struct kt_string *text, const struct ktrace_trace *trace, const struct kt_summary_view *view);
+
+/* Room for bars behind lines of `width`, of which `columns` are there (0: any); 0: too little. */
+int kt_bar_room(size_t width, int columns);
+/* Two columns for the ends of tables that have shares, and their cells: "12.3 %", and a bar of that length, or another, unless
+ * there is no room. */
+extern const struct kt_table_column kt_share_columns[2];
+void kt_share_cells(struct kt_table *table, double share, double length, int room, enum kt_bar_style bars);
 
 /* "SMs", "CUs" or "places". */
 static inline const char *kt_places_word(uint32_t arch)

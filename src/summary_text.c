@@ -1,5 +1,6 @@
 /* The summary for a terminal: what was recorded, how long each phase took, and what is missing. */
 #include "error.h"
+#include "launch_phases.h"
 #include "string_builder.h"
 #include "summary.h"
 #include "trace.h"
@@ -99,23 +100,115 @@ static void append_kernel_head(struct kt_string *text, const struct ktrace_trace
     kt_string_printf(text, "%s event%s\n", kt_grouped(cell, events), kt_plural(events));
 }
 
-static void append_kernel(struct kt_string *text, const struct ktrace_trace *trace, uint32_t kernel)
+/* ---- Shares -------------------------------------------------------------------------------------------------------- */
+
+const struct kt_table_column kt_share_columns[2] = {{"share", KT_RIGHT}, {"", KT_LEFT}};
+
+int kt_bar_room(size_t width, int columns)
 {
-    struct kt_table table = kt_table_of(kt_phase_columns, KT_PHASE_COLUMNS);
-    append_kernel_head(text, trace, kernel);
-    for (uint32_t i = 0; i < trace->phase_count; i++)
-        if (trace->phases[i].kernel == kernel)
-            kt_phase_row(&table, &trace->statistics[i]);
+    enum { LEAST = 5, GAP = 2 };
+    const int room = columns ? columns - (int)width - GAP : KT_BAR_COLUMNS;
+    return room < LEAST ? 0 : room > KT_BAR_COLUMNS ? KT_BAR_COLUMNS : room;
+}
+
+void kt_share_cells(struct kt_table *table, double share, double length, int room, enum kt_bar_style bars)
+{
+    char bar[KT_BAR_BYTES];
+    kt_table_printf(table, "%.1f %%", share * 100);
+    kt_table_cell(table, room ? kt_bar(bar, length, room, bars) : NULL);
+}
+
+static void fill_phases(struct kt_table *table, const struct ktrace_phase_info *phases, uint64_t count, double wave_ns,
+                        const struct kt_summary_view *view, int room)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        kt_phase_row(table, &phases[i]);
+        if (!view->with_shares)
+            continue;
+        if (phases[i].kind != KTRACE_KIND_MARK && phases[i].count > 0 && wave_ns > 0) {
+            const double share = phases[i].total_ns / wave_ns;
+            kt_share_cells(table, share, share, room, view->bars);
+        } else {
+            kt_table_cell(table, NULL);
+            kt_table_cell(table, NULL);
+        }
+    }
+}
+
+static void append_phases(struct kt_string *text, const struct ktrace_phase_info *phases, uint64_t count,
+                          double wave_ns, const struct kt_summary_view *view)
+{
+    struct kt_table_column columns[KT_PHASE_COLUMNS + 2];
+    memcpy(columns, kt_phase_columns, sizeof kt_phase_columns);
+    memcpy(columns + KT_PHASE_COLUMNS, kt_share_columns, sizeof kt_share_columns);
+    struct kt_table table = kt_table_of(columns, KT_PHASE_COLUMNS + (view->with_shares ? 2 : 0));
+    int room = 0;
+    if (view->with_shares) { /* once without bars, to see what room is left */
+        struct kt_string narrow = KT_STRING_INIT;
+        fill_phases(&table, phases, count, wave_ns, view, 0);
+        room = kt_bar_room(kt_table_width(&table), view->columns);
+        kt_table_finish(&narrow, &table);
+        text->failed |= narrow.failed;
+        kt_string_destroy(&narrow);
+    }
+    fill_phases(&table, phases, count, wave_ns, view, room);
     kt_table_finish(text, &table);
 }
 
+/* Time that waves spent in their kernels, all together. */
+static double wave_time_ns(const struct ktrace_trace *trace, const struct kt_launch *launch)
+{
+    double sum_ns = 0;
+    for (uint64_t i = 0; i < launch->wave_count; i++)
+        sum_ns += (double)kt_wave_span_ps(&trace->waves[launch->first_wave + i]) / 1000;
+    return sum_ns;
+}
+
+static void append_kernel(struct kt_string *text, const struct ktrace_trace *trace, uint32_t kernel,
+                          const struct kt_summary_view *view)
+{
+    uint32_t first = 0, count = 0;
+    double wave_ns = 0;
+    append_kernel_head(text, trace, kernel);
+    while (first < trace->phase_count && trace->phases[first].kernel != kernel)
+        first++;
+    while (first + count < trace->phase_count && trace->phases[first + count].kernel == kernel)
+        count++;
+    for (uint64_t i = 0; view->with_shares && i < trace->launch_count; i++)
+        if (trace->launches[i].kernel == kernel)
+            wave_ns += wave_time_ns(trace, &trace->launches[i]);
+    append_phases(text, trace->statistics + first, count, wave_ns, view);
+}
+
+static int append_launch(struct kt_string *text, const struct ktrace_trace *trace, uint64_t index,
+                         const struct kt_summary_view *view)
+{
+    const struct kt_launch *launch = &trace->launches[index];
+    const struct kt_launch_phases *phases = kt_launch_phases(trace, index);
+    char cell[KT_CELL_BYTES];
+    if (!phases)
+        return KTRACE_ERROR_MEMORY;
+    kt_string_printf(text, "\nlaunch #%" PRIu64 ", ", index);
+    kt_string_append_visible(text, trace->kernels[launch->kernel].name);
+    if (trace->snapshot->device_count > 1)
+        kt_string_printf(text, " on device %" PRIu32, trace->snapshot->devices[launch->device].ordinal);
+    kt_string_printf(text, ": %s from ", kt_duration(cell, (double)kt_launch_duration_ps(launch) / 1000));
+    kt_string_printf(text, "%s, ", kt_duration(cell, (double)launch->begin_ps / 1000));
+    kt_string_printf(text, "%s of ", kt_grouped(cell, launch->wave_count));
+    kt_string_printf(text, "%s wave%s, ", kt_grouped(cell, launch->waves_launched), kt_plural(launch->waves_launched));
+    kt_string_printf(text, "%s event%s\n", kt_grouped(cell, launch->event_count), kt_plural(launch->event_count));
+    append_phases(text, phases->phases, phases->count, view->with_shares ? wave_time_ns(trace, launch) : 0, view);
+    return KTRACE_OK;
+}
+
 /* The one thing about the tables that is easily taken for a fault. */
-static void append_legend(struct kt_string *text, const struct ktrace_trace *trace)
+static void append_legend(struct kt_string *text, const struct ktrace_trace *trace, const struct kt_summary_view *view)
 {
     for (uint32_t i = 0; i < trace->phase_count; i++) {
         const struct ktrace_phase_info *phase = &trace->statistics[i];
         if (phase->kind != KTRACE_KIND_MARK && phase->count > 0) {
-            kt_string_append(text, "\ntotals are sums over waves, which run side by side\n");
+            kt_string_append(text, "\ntotals are sums over waves, which run side by side");
+            kt_string_append(text, view->with_shares ? "; shares are of the time of these waves\n" : "\n");
             return;
         }
     }
@@ -164,24 +257,33 @@ static void append_losses(struct kt_string *text, const struct ktrace_trace *tra
         }
 }
 
+int kt_append_summary(struct kt_string *text, const struct ktrace_trace *trace, const struct kt_summary_view *view)
+{
+    struct ktrace_trace_info info = {.struct_size = sizeof info};
+    int status = ktrace_trace_get_info(&info, trace);
+    if (status < 0)
+        return status;
+    append_head(text, trace, &info);
+    kt_append_devices(text, trace);
+    if (view->each_launch)
+        for (uint64_t i = 0; status == KTRACE_OK && i < trace->launch_count; i++)
+            status = append_launch(text, trace, i, view);
+    else
+        for (uint32_t kernel = 0; kernel < trace->kernel_count; kernel++)
+            append_kernel(text, trace, kernel, view);
+    append_legend(text, trace, view);
+    append_losses(text, trace, &info);
+    return status;
+}
+
 int ktrace_trace_summary_text(char **out, const struct ktrace_trace *trace)
 {
     if (!out || !trace)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_summary_text: an argument is NULL");
     struct kt_string text = KT_STRING_INIT;
-    struct ktrace_trace_info info = {.struct_size = sizeof info};
-    int status = ktrace_trace_get_info(&info, trace);
-    if (status == 0) {
-        append_head(&text, trace, &info);
-        kt_append_devices(&text, trace);
-    }
-    for (uint32_t kernel = 0; status == 0 && kernel < trace->kernel_count; kernel++)
-        append_kernel(&text, trace, kernel);
-    if (status == 0)
-        append_legend(&text, trace);
-    if (status == 0)
-        append_losses(&text, trace, &info);
-    if (status == 0)
+    const struct kt_summary_view plain = {0};
+    const int status = kt_append_summary(&text, trace, &plain);
+    if (status == KTRACE_OK)
         return kt_string_take(out, &text);
     kt_string_destroy(&text);
     return status;

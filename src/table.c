@@ -119,6 +119,16 @@ static void append_rows(struct kt_string *out, const struct kt_table *table, con
     }
 }
 
+size_t kt_table_width(const struct kt_table *table)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < table->column_count; i++) {
+        const size_t column = width_of(table, i);
+        width += column ? column + 2 : 0;
+    }
+    return width;
+}
+
 void kt_table_finish(struct kt_string *out, struct kt_table *table)
 {
     size_t *widths = kt_array_new(table->column_count, sizeof *widths);

@@ -37,6 +37,8 @@ static inline struct kt_table kt_table_of(const struct kt_table_column *columns,
 /* The next cell of the row, or the first of the next row. `text` is made fit for a terminal; NULL is empty. */
 void kt_table_cell(struct kt_table *table, const char *text);
 void kt_table_printf(struct kt_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Of its lines. */
+size_t kt_table_width(const struct kt_table *table);
 /* Titles and rows behind `out`, nothing where there are no rows; the table is freed. */
 void kt_table_finish(struct kt_string *out, struct kt_table *table);
 
