@@ -321,18 +321,10 @@ int ktrace_trace_wave(struct ktrace_wave_info *out, const struct ktrace_trace *t
     return answer(out, &info, sizeof info);
 }
 
-/* The clock reading behind an event's time. Times of one place rise with its clock, and a tick is many picoseconds, so that
- * one reading has that time; it lies around the wave's start. */
-static uint64_t clock_of(const struct ktrace_trace *trace, const struct kt_wave *wave, int64_t time_ps)
+/* The first clock reading in low .. high whose time is not before `time_ps`. */
+static uint64_t clock_between(const struct ktrace_trace *trace, const struct kt_place_clock *clock, uint64_t low,
+                              uint64_t high, int64_t time_ps)
 {
-    const struct kt_place_clock *clock = kt_clock_of_place(trace, trace->launches[wave->launch].device, wave->place);
-    uint64_t start = wave->start_clock_ticks, reach = 1ull << 20, low, high;
-    if (!clock)
-        return start;
-    while (reach < 1ull << 62 && kt_clock_to_ps(trace, clock, start + reach) < time_ps && start + reach > start)
-        reach <<= 1;
-    low = start < reach ? 0 : start - reach;
-    high = start + reach < start ? UINT64_MAX : start + reach;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         if (kt_clock_to_ps(trace, clock, middle) < time_ps)
@@ -341,6 +333,49 @@ static uint64_t clock_of(const struct ktrace_trace *trace, const struct kt_wave 
             high = middle;
     }
     return low;
+}
+
+/* The clock reading behind an event's time. Times of one place rise with its clock, and a tick is many picoseconds, so that
+ * one reading has that time; it lies around the wave's start. */
+static uint64_t clock_of(const struct ktrace_trace *trace, const struct kt_place_clock *clock,
+                         const struct kt_wave *wave, int64_t time_ps)
+{
+    uint64_t start = wave->start_clock_ticks, reach = 1ull << 20;
+    if (!clock)
+        return start;
+    while (reach < 1ull << 62 && kt_clock_to_ps(trace, clock, start + reach) < time_ps && start + reach > start)
+        reach <<= 1;
+    return clock_between(trace, clock, start < reach ? 0 : start - reach,
+                         start + reach < start ? UINT64_MAX : start + reach, time_ps);
+}
+
+/* The same, knowing that of an event before it in the wave. */
+static uint64_t clock_after(const struct ktrace_trace *trace, const struct kt_place_clock *clock, uint64_t before,
+                            int64_t time_ps)
+{
+    uint64_t low = before, reach = 1;
+    if (!clock)
+        return before;
+    while (reach < UINT64_MAX - before && reach < 1ull << 62 &&
+           kt_clock_to_ps(trace, clock, before + reach) < time_ps) {
+        low = before + reach;
+        reach <<= 2;
+    }
+    return clock_between(trace, clock, low, reach < UINT64_MAX - before ? before + reach : UINT64_MAX, time_ps);
+}
+
+static const struct kt_place_clock *clock_of_wave(const struct ktrace_trace *trace, const struct kt_wave *wave)
+{
+    return kt_clock_of_place(trace, trace->launches[wave->launch].device, wave->place);
+}
+
+/* `events` are the wave's. */
+static const char *name_of(const struct kt_event *events, const struct kt_event *event)
+{
+    const struct kt_event *named = event;
+    if (event->site->kind == KTRACE_KIND_STOP && event->partner != KT_NONE)
+        named = &events[event->partner];
+    return named->site->name;
 }
 
 int ktrace_trace_event(struct ktrace_event_info *out, const struct ktrace_trace *trace, uint64_t wave_index,
@@ -355,10 +390,7 @@ int ktrace_trace_event(struct ktrace_event_info *out, const struct ktrace_trace 
         return kt_fail(KTRACE_ERROR_NOT_FOUND, "event %u is not there: wave %llu has %u", index,
                        (unsigned long long)wave_index, wave->event_count);
     const struct kt_event *events = trace->events + wave->first_event, *event = &events[index];
-    const struct kt_site *named = event->site;
-    if (named->kind == KTRACE_KIND_STOP && event->partner != KT_NONE)
-        named = events[event->partner].site;
-    struct ktrace_event_info info = {.name = named->name,
+    struct ktrace_event_info info = {.name = name_of(events, event),
                                      .file = event->site->file,
                                      .line = event->site->line,
                                      .kind = event->site->kind,
@@ -367,8 +399,80 @@ int ktrace_trace_event(struct ktrace_event_info *out, const struct ktrace_trace 
                                      .payload_type = event->site->payload_type,
                                      .payload = event->payload,
                                      .time_ps = event->time_ps,
-                                     .clock_ticks = clock_of(trace, wave, event->time_ps)};
+                                     .clock_ticks = clock_of(trace, clock_of_wave(trace, wave), wave, event->time_ps)};
     return answer(out, &info, sizeof info);
+}
+
+/* The last one whose first event is not behind `event`: the wave that has it, if any does. */
+static uint64_t wave_at(const struct ktrace_trace *trace, uint64_t event)
+{
+    uint64_t first = 0, end = trace->wave_count;
+    while (end - first > 1) {
+        const uint64_t middle = first + (end - first) / 2;
+        if (trace->waves[middle].first_event <= event)
+            first = middle;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+static void put_record(char *out, size_t bytes, const struct ktrace_event_record *record)
+{
+    memcpy(out, record, bytes < sizeof *record ? bytes : sizeof *record);
+    if (bytes > sizeof *record)
+        memset(out + sizeof *record, 0, bytes - sizeof *record);
+}
+
+/* Events `first` up to `end` of all, which are in this wave. */
+static void put_records(char *out, size_t bytes, const struct ktrace_trace *trace, uint64_t wave_index, uint64_t first,
+                        uint64_t end)
+{
+    const struct kt_wave *wave = &trace->waves[wave_index];
+    const struct kt_event *events = trace->events + wave->first_event;
+    const struct kt_place_clock *clock = clock_of_wave(trace, wave);
+    uint64_t clock_ticks = 0;
+    for (uint64_t i = first; i < end; i++) {
+        const struct kt_event *event = &trace->events[i];
+        clock_ticks = i == first ? clock_of(trace, clock, wave, event->time_ps)
+                                 : clock_after(trace, clock, clock_ticks, event->time_ps);
+        const struct ktrace_event_record record = {.time_ps = event->time_ps,
+                                                   .clock_ticks = clock_ticks,
+                                                   .payload = event->payload,
+                                                   .name = name_of(events, event),
+                                                   .file = event->site->file,
+                                                   .wave = wave_index,
+                                                   .launch = wave->launch,
+                                                   .line = event->site->line,
+                                                   .kind = event->site->kind,
+                                                   .lane = event->lane,
+                                                   .partner = event->partner,
+                                                   .payload_type = event->site->payload_type};
+        put_record(out + (i - first) * bytes, bytes, &record);
+    }
+}
+
+int ktrace_trace_event_records(struct ktrace_event_record *records, size_t record_bytes,
+                               const struct ktrace_trace *trace, uint64_t first, uint64_t count)
+{
+    if (!trace || (!records && count))
+        return no_argument("ktrace_trace_event_records");
+    if (record_bytes < sizeof(int64_t) || record_bytes % sizeof(int64_t))
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "record_bytes is %zu: set it to sizeof(struct ktrace_event_record)",
+                       record_bytes);
+    if (count > trace->event_count || first > trace->event_count - count)
+        return kt_fail(KTRACE_ERROR_NOT_FOUND, "%llu events from event %llu on are not there: the trace has %llu",
+                       (unsigned long long)count, (unsigned long long)first, (unsigned long long)trace->event_count);
+    char *out = (char *)records;
+    for (uint64_t wave = wave_at(trace, first); count; wave++) {
+        const uint64_t wave_end = trace->waves[wave].first_event + trace->waves[wave].event_count;
+        const uint64_t here = first >= wave_end ? 0 : wave_end - first < count ? wave_end - first : count;
+        put_records(out, record_bytes, trace, wave, first, first + here);
+        out += here * record_bytes;
+        first += here;
+        count -= here;
+    }
+    return KTRACE_OK;
 }
 
 const char *ktrace_trace_warning(const struct ktrace_trace *trace)

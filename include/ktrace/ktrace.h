@@ -438,6 +438,19 @@ struct ktrace_event_info {
     uint64_t clock_ticks;  /* the SM's own clock, AMD: the 100 MHz wall clock: differences within a wave are exact */
 };
 
+/* The same for reading many at once. Fields are only ever added, at the end. */
+struct ktrace_event_record {
+    int64_t time_ps;
+    uint64_t clock_ticks;
+    uint64_t payload;
+    const char *name, *file; /* of one phase or file mostly, but not always, the same pointer */
+    uint64_t wave;           /* index */
+    uint32_t launch;         /* index */
+    uint32_t line, kind, lane;
+    uint32_t partner; /* index within the wave, or KTRACE_NO_INDEX */
+    uint32_t payload_type;
+};
+
 KTRACE_API void ktrace_trace_destroy(struct ktrace_trace *trace); /* NULL is allowed */
 /* Set `struct_size` of `*out` before each of these. Out of range: KTRACE_ERROR_NOT_FOUND. */
 KTRACE_API int ktrace_trace_get_info(struct ktrace_trace_info *out, const struct ktrace_trace *trace);
@@ -447,6 +460,11 @@ KTRACE_API int ktrace_trace_phase(struct ktrace_phase_info *out, const struct kt
 KTRACE_API int ktrace_trace_wave(struct ktrace_wave_info *out, const struct ktrace_trace *trace, uint64_t index);
 KTRACE_API int ktrace_trace_event(struct ktrace_event_info *out, const struct ktrace_trace *trace, uint64_t wave,
                                   uint32_t index);
+/* `count` events of all waves together, wave by wave as their indexes are, from event `first` of 0 .. info.events - 1 on. `records`
+ * has room for them, each of `record_bytes`, which is sizeof(struct ktrace_event_record): fields that the library does not know
+ * are zeroed. KTRACE_ERROR_NOT_FOUND: there are fewer; then nothing is written. */
+KTRACE_API int ktrace_trace_event_records(struct ktrace_event_record *records, size_t record_bytes,
+                                          const struct ktrace_trace *trace, uint64_t first, uint64_t count);
 KTRACE_API uint64_t ktrace_trace_phase_count(const struct ktrace_trace *trace);
 /* The phases of one launch alone: those that it has, in the order of the trace's. Reckoned when a launch is first asked for,
  * which can run out of memory. */
