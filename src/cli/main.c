@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct cli_command *const commands[] = {&cli_demo,     &cli_doctor, &cli_info, &cli_summary,
-                                                     &cli_launches, &cli_export, &cli_diff};
+static const struct cli_command *const commands[] = {&cli_demo,  &cli_doctor, &cli_info,   &cli_summary, &cli_launches,
+                                                     &cli_sites, &cli_events, &cli_export, &cli_diff};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 /* ---- Messages ---------------------------------------------------------------------------------------------------- */

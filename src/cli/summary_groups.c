@@ -39,9 +39,9 @@ static void add_column(struct key_columns *keys, enum column column)
 }
 
 /* What tells groups apart, in the order asked for; and in front of phases and launches their kernel, in front of places their
- * device, where the trace has several. */
+ * device, where the trace has several, or a program reads. */
 static struct key_columns key_columns(const struct ktrace_trace *trace, const struct cli_grouped_view *view,
-                                      bool with_place)
+                                      bool with_place, bool for_program)
 {
     static const enum column columns[KT_GROUP_KEYS] = {DEVICE, KERNEL, LAUNCH, PHASE, PLACE, WORKGROUP, WAVE};
     struct key_columns keys = {.count = 0};
@@ -49,12 +49,12 @@ static struct key_columns key_columns(const struct ktrace_trace *trace, const st
         const enum column column = columns[view->keys[i]];
         if (column == PLACE && !with_place)
             continue;
-        if (column == PLACE && trace->snapshot->device_count > 1)
+        if (column == PLACE && (for_program || trace->snapshot->device_count > 1))
             add_column(&keys, DEVICE);
-        if (column == PHASE && trace->kernel_count > 1)
+        if (column == PHASE && (for_program || trace->kernel_count > 1))
             add_column(&keys, KERNEL);
         add_column(&keys, column);
-        if (column == LAUNCH && trace->kernel_count > 1)
+        if (column == LAUNCH && (for_program || trace->kernel_count > 1))
             add_column(&keys, KERNEL);
         if (column == PHASE)
             add_column(&keys, KIND);
@@ -163,7 +163,7 @@ static void append_table(struct kt_string *out, const struct ktrace_trace *trace
         {"count", KT_RIGHT}, {"marks", KT_RIGHT}, {"total", KT_RIGHT},
         {"mean", KT_RIGHT},  {"p50", KT_RIGHT},   {"p90", KT_RIGHT},
         {"p99", KT_RIGHT},   {"max", KT_RIGHT},   {groups->ranges ? "unclosed" : "unfinished", KT_RIGHT}};
-    const struct key_columns keys = key_columns(trace, view, true);
+    const struct key_columns keys = key_columns(trace, view, true, false);
     struct kt_table_column columns[KEY_COLUMNS + NUMBERS + 2];
     size_t count = 0;
     for (size_t i = 0; i < keys.count; i++)
@@ -196,7 +196,7 @@ static void append_imbalances(struct kt_string *out, const struct ktrace_trace *
                                               {"max / mean", KT_RIGHT},
                                               {"at", KT_LEFT}};
     enum { COUNT = sizeof numbers / sizeof *numbers };
-    const struct key_columns keys = key_columns(trace, view, false);
+    const struct key_columns keys = key_columns(trace, view, false, false);
     struct kt_table_column columns[KEY_COLUMNS + COUNT];
     size_t count = 0, rows = groups->imbalance_count;
     for (size_t i = 0; i < keys.count; i++)
@@ -335,7 +335,7 @@ static void json_group(struct kt_json *json, const struct kt_groups *groups, con
 static void json_imbalances(struct kt_json *json, const struct ktrace_trace *trace, const struct kt_groups *groups,
                             const struct cli_grouped_view *view)
 {
-    const struct key_columns keys = key_columns(trace, view, false);
+    const struct key_columns keys = key_columns(trace, view, false, true);
     kt_json_key(json, "imbalance");
     kt_json_open(json, '[');
     for (size_t i = 0; i < groups->imbalance_count; i++) {
@@ -362,7 +362,7 @@ void cli_append_groups_json(struct kt_string *out, const struct ktrace_trace *tr
 {
     struct kt_json json = kt_json_of(out);
     struct ktrace_trace_info info = {.struct_size = sizeof info};
-    const struct key_columns keys = key_columns(trace, view, true);
+    const struct key_columns keys = key_columns(trace, view, true, true);
     kt_json_open(&json, '{');
     kt_json_key(&json, "info");
     kt_json_open(&json, '{');
