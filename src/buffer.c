@@ -27,14 +27,21 @@ struct kt_half kt_buffer_half(const struct kt_buffer *buffer, uint32_t half)
                             .headers = buffer->headers + header_bytes(before)};
 }
 
-static int clear_rows(const struct kt_buffer *buffer, struct kt_backend *backend, uint32_t half, uint64_t rows)
+#define COUNTERS_BYTES (sizeof(struct ktrace_counters) + KT_HALVES * sizeof(struct ktrace_dropped))
+
+static uint64_t dropped_of(const struct kt_buffer *buffer, uint32_t half)
+{
+    return buffer->counters + sizeof(struct ktrace_counters) + half * sizeof(struct ktrace_dropped);
+}
+
+static int clear_half(const struct kt_buffer *buffer, struct kt_backend *backend, uint32_t half, uint64_t rows)
 {
     const struct kt_layout *layout = &buffer->layout;
     const struct kt_half start = kt_buffer_half(buffer, half);
     const uint64_t regions = rows * layout->partitions;
-    int status = KTRACE_OK;
-    if (regions == 0)
-        return KTRACE_OK;
+    int status = backend->ops->clear(backend, dropped_of(buffer, half), sizeof(struct ktrace_dropped));
+    if (regions == 0 || status < 0)
+        return status;
     status = backend->ops->clear(backend, start.main_rings, main_bytes(layout, regions));
     if (status == KTRACE_OK && layout->lane_ring_slots)
         status = backend->ops->clear(backend, start.lane_rings, lane_bytes(layout, regions));
@@ -49,15 +56,15 @@ int kt_buffer_make(struct kt_buffer *out, struct kt_backend *backend, const stru
     const uint64_t alignment = layout->alignment_bytes, bytes = layout->total_bytes + alignment;
     int status = backend->ops->allocate(&buffer.allocation, backend, bytes);
     if (status == KTRACE_OK)
-        status = backend->ops->allocate(&buffer.counters, backend, sizeof(struct ktrace_counters));
+        status = backend->ops->allocate(&buffer.counters, backend, COUNTERS_BYTES);
     if (status == KTRACE_OK) {
         buffer.main_rings = (buffer.allocation + alignment - 1) / alignment * alignment;
         buffer.lane_rings = buffer.main_rings + layout->lane_rings_offset;
         buffer.headers = buffer.main_rings + layout->headers_offset;
-        status = clear_rows(&buffer, backend, 0, layout->regions_per_partition);
+        status = clear_half(&buffer, backend, 0, layout->regions_per_partition);
     }
     if (status == KTRACE_OK)
-        status = backend->ops->clear(backend, buffer.counters, sizeof(struct ktrace_counters));
+        status = backend->ops->clear(backend, buffer.counters, COUNTERS_BYTES);
     if (status < 0) {
         kt_buffer_free(&buffer, backend);
         return status;
@@ -77,7 +84,7 @@ void kt_buffer_free(struct kt_buffer *buffer, struct kt_backend *backend)
 
 static struct kt_usage usage_of(const struct ktrace_counters *counters, const struct kt_buffer *buffer)
 {
-    struct kt_usage usage = {.half = buffer->half, .waves_dropped = counters->all.dropped};
+    struct kt_usage usage = {.half = buffer->half};
     for (uint32_t i = 0; i < buffer->layout.partitions; i++) {
         const struct ktrace_counter_line *line = &counters->partition[i];
         const uint64_t claims = line->claims & ~KTRACE_CLAIM_HALF, room = buffer->layout.regions_per_partition;
@@ -128,7 +135,7 @@ int kt_buffer_turn(struct kt_usage *out, struct kt_backend *backend, struct kt_b
         return kt_fail_memory(sizeof *counters);
     int status = KTRACE_OK;
     if (!buffer->other_is_clean) {
-        status = clear_rows(buffer, backend, other, buffer->layout.regions_per_partition);
+        status = clear_half(buffer, backend, other, buffer->layout.regions_per_partition);
         buffer->other_is_clean = status == KTRACE_OK;
     }
     if (status == KTRACE_OK)
@@ -143,9 +150,28 @@ int kt_buffer_turn(struct kt_usage *out, struct kt_backend *backend, struct kt_b
     return status;
 }
 
+static uint64_t slots_of(uint32_t count_bytes)
+{
+    return count_bytes ? count_bytes / KTRACE_SLOT_BYTES - 1 : 0;
+}
+
+int kt_buffer_count_dropped(struct kt_usage *usage, struct kt_backend *backend, const struct kt_buffer *buffer,
+                            int peek)
+{
+    struct ktrace_dropped dropped;
+    const int status = backend->ops->to_host(backend, &dropped, dropped_of(buffer, usage->half), sizeof dropped,
+                                             sizeof dropped, 1, peek);
+    if (status < 0)
+        return status;
+    usage->waves_dropped = dropped.waves;
+    usage->most_main_slots = slots_of(dropped.most_count_bytes[0]);
+    usage->most_lane_slots = slots_of(dropped.most_count_bytes[1]);
+    return KTRACE_OK;
+}
+
 int kt_buffer_clear(struct kt_buffer *buffer, struct kt_backend *backend, const struct kt_usage *usage)
 {
-    const int status = clear_rows(buffer, backend, usage->half, usage->rows);
+    const int status = clear_half(buffer, backend, usage->half, usage->rows);
     buffer->other_is_clean = status == KTRACE_OK;
     return status;
 }

@@ -116,7 +116,9 @@ static int complete(struct kt_snapshot *snapshot, const struct kt_recorder *reco
 static int collect(struct kt_snapshot **out, struct kt_usage *usage, const struct kt_recorder *recorder, int peek)
 {
     struct kt_snapshot *snapshot = NULL;
-    int status = kt_collect(&snapshot, usage, recorder->backend, &recorder->buffer, &recorder->arming, peek);
+    int status = kt_buffer_count_dropped(usage, recorder->backend, &recorder->buffer, peek);
+    if (status == KTRACE_OK)
+        status = kt_collect(&snapshot, usage, recorder->backend, &recorder->buffer, &recorder->arming, peek);
     if (status == KTRACE_OK)
         status = complete(snapshot, recorder, peek);
     if (status == KTRACE_OK && !peek)

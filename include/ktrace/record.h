@@ -50,6 +50,7 @@ typedef uint64_t ktrace_u64;
 #define KTRACE_MAX_LANES 32u /* rings of one wave on NVIDIA; a scalar target has one */
 #define KTRACE_MAX_PARTITIONS 256u
 #define KTRACE_COUNTER_STRIDE_BYTES 128u
+#define KTRACE_SINK_OFFSET_BYTES 128u /* in struct ktrace_dropped */
 /* On amdgcn a ring is followed by this much: its first slot takes the payload of an event in the ring's last slot, so that
  * an event is one store; what a wave must not record goes behind that. */
 #define KTRACE_RING_OVERHANG_BYTES 64u
@@ -135,7 +136,7 @@ struct ktrace_control {
     ktrace_u64 headers;         /* device address of struct ktrace_wave_header[regions] */
     ktrace_u64 main_rings;      /* device address of regions rings for lane 0, each aligned to its size */
     ktrace_u64 lane_rings;      /* device address of regions * 31 rings for lanes 1 to 31, each aligned to its size */
-    ktrace_u64 counters;        /* device address of struct ktrace_counters */
+    ktrace_u64 counters;        /* device address of struct ktrace_counters, then struct ktrace_dropped[2] */
     ktrace_u32 main_ring_bytes; /* power of two, at least 8 */
     ktrace_u32 lane_ring_bytes; /* power of two, at least 8 */
     ktrace_u32 partitions;      /* power of two, at most KTRACE_MAX_PARTITIONS */
@@ -155,18 +156,27 @@ struct ktrace_control_amdgcn {
  * the half that counters are in, and the host exchanges them when it changes halves. */
 #define KTRACE_CLAIM_HALF ((ktrace_u64)1 << 63)
 
-/* One 128-byte line a partition, then one for what did not fit or was filtered. 64 bits: they never wrap. Partition p's
- * i-th claim in half h owns region (h * regions_per_partition + i) * partitions + p, so that used regions lie together. */
+/* One 128-byte line a partition, then one for all of them. 64 bits: they never wrap. Partition p's i-th claim in half h owns
+ * region (h * regions_per_partition + i) * partitions + p, so that used regions lie together. */
 struct ktrace_counter_line {
     ktrace_u64 claims;   /* partition lines: KTRACE_CLAIM_HALF or 0, and claims so far, those past the end included */
     ktrace_u64 full;     /* last line: 1 + the half in which a wave found every partition full */
-    ktrace_u64 dropped;  /* last line: waves that found no region */
-    ktrace_u64 filtered; /* last line: waves that the filter turned away */
-    ktrace_u64 reserved[12];
+    ktrace_u64 filtered; /* partition lines: waves that the filter turned away */
+    ktrace_u64 reserved[13];
 };
 struct ktrace_counters {
     struct ktrace_counter_line partition[KTRACE_MAX_PARTITIONS];
     struct ktrace_counter_line all;
+};
+
+/* Directly behind the counters, one for each half: what is known of the waves that found no region, of the half that their
+ * claim said. They count as all waves do, so that an overflow can name what would have held them. Not exchanged: the
+ * host reads it once these waves have ended. */
+struct ktrace_dropped {
+    ktrace_u64 waves;
+    ktrace_u32 most_count_bytes[2]; /* the largest that a final_count_bytes would have been: of lane 0, of all others */
+    ktrace_u64 reserved[14];
+    struct ktrace_slot sink[KTRACE_MAX_LANES]; /* NVIDIA: where their lanes' events go, each on top of the last */
 };
 
 /* One a wave. `final_count_bytes[lane]` is 8 * (slots recorded + 1) once that lane left the handle's scope, else 0. */
@@ -212,6 +222,9 @@ KTRACE_STATIC_ASSERT(sizeof(struct ktrace_filter) == 48, "ktrace_filter is 48 by
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_control) == 120, "ktrace_control is 120 bytes on the wire");
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_control_amdgcn) == 136, "ktrace_control_amdgcn is 136 bytes on the wire");
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_counter_line) == KTRACE_COUNTER_STRIDE_BYTES, "a counter has its own line");
+KTRACE_STATIC_ASSERT(sizeof(struct ktrace_dropped) ==
+                         KTRACE_SINK_OFFSET_BYTES + KTRACE_MAX_LANES * sizeof(struct ktrace_slot),
+                     "the sink is the last of ktrace_dropped");
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_wave_header) == 256, "ktrace_wave_header is 256 bytes on the wire");
 
 #endif

@@ -1,6 +1,6 @@
 #include "cuda_service.h"
 
-/* A line is 128 bytes: claims, full, dropped, filtered; 256 partitions, then the line of all. */
+/* A line is 128 bytes: claims, full, filtered; 256 partitions, then the line of all. */
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_counters) == 257 * 128, "as the PTX has it");
 
 const char kt_cuda_service_source[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -56,8 +56,6 @@ const char kt_cuda_service_source[] = ".version 7.0\n.target sm_75\n.address_siz
                                       "    st.global.u64 [%out+8], %old;\n"
                                       "    atom.global.exch.b64 %old, [%line+16], 0;\n"
                                       "    st.global.u64 [%out+16], %old;\n"
-                                      "    atom.global.exch.b64 %old, [%line+24], 0;\n"
-                                      "    st.global.u64 [%out+24], %old;\n"
                                       "done:\n"
                                       "    ret;\n"
                                       "}\n";

@@ -110,7 +110,7 @@ static inline void hostile_store(struct hostile_device *hostile, struct hostile_
         {control->headers, (uint64_t)regions * sizeof(struct ktrace_wave_header)},
         {control->main_rings, regions * (control->main_ring_bytes + overhang)},
         {control->lane_rings, (uint64_t)regions * 31 * control->lane_ring_bytes},
-        {control->counters, sizeof(struct ktrace_counters)},
+        {control->counters, sizeof(struct ktrace_counters) + 2 * sizeof(struct ktrace_dropped)},
     };
     const uint64_t operation = hostile_take(input, 1);
     const uint64_t *area = areas[hostile->amdgcn && (operation & 3) == 2 ? 1 : operation & 3]; /* no lane rings */

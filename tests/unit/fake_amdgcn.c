@@ -74,10 +74,10 @@ void fake_amdgcn_begin(struct fake_amdgcn_wave *wave, const struct fake_amdgcn *
         ((struct ktrace_counters *)(uintptr_t)wave->control.counters)->partition[partition].filtered++;
         return;
     }
-    if (!fake_claim(&wave->region, &wave->control, partition))
-        return;
-    wave->records = 1;
     wave->count_bytes = KTRACE_SLOT_BYTES;
+    wave->records = fake_claim(&wave->region, &wave->dropped, &wave->control, partition);
+    if (!wave->records)
+        return;
     struct ktrace_wave_header *header = fake_amdgcn_header(wave);
     header->magic = KTRACE_WAVE_MAGIC;
     header->version = KTRACE_WIRE_VERSION;
@@ -110,12 +110,14 @@ static uint32_t record(struct fake_amdgcn_wave *wave, uint32_t site, uint64_t cl
 {
     const uint32_t index = wave->count_bytes / KTRACE_SLOT_BYTES;
     const struct ktrace_slot slot = {(uint32_t)clock, (uint16_t)(site - wave->unit), (uint16_t)upper};
-    if (!wave->records)
+    if (!wave->records && !wave->dropped)
         return 0;
-    unsigned char *place = fake_amdgcn_ring(wave) + (wave->count_bytes & (wave->control.main_ring_bytes - 1));
-    memcpy(place, &slot, sizeof slot);
-    if (payload)
-        memcpy(place + sizeof slot, payload, sizeof *payload);
+    if (wave->records) {
+        unsigned char *place = fake_amdgcn_ring(wave) + (wave->count_bytes & (wave->control.main_ring_bytes - 1));
+        memcpy(place, &slot, sizeof slot);
+        if (payload)
+            memcpy(place + sizeof slot, payload, sizeof *payload);
+    }
     wave->count_bytes += payload ? 2 * KTRACE_SLOT_BYTES : KTRACE_SLOT_BYTES;
     return 2 * index + 1;
 }
@@ -133,6 +135,8 @@ uint32_t fake_amdgcn_close(struct fake_amdgcn_wave *wave, uint32_t site, uint64_
 
 void fake_amdgcn_end(struct fake_amdgcn_wave *wave, uint64_t clock)
 {
+    if (wave->dropped)
+        fake_dropped_end(wave->dropped, 0, wave->count_bytes);
     if (!wave->records)
         return;
     struct ktrace_wave_header *header = fake_amdgcn_header(wave);

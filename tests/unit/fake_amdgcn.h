@@ -32,6 +32,7 @@ struct fake_amdgcn_wave {
     struct ktrace_control control; /* as it was when the wave began */
     uint32_t unit, region;
     int records;
+    struct ktrace_dropped *dropped; /* when it found no region, where it ends */
     uint32_t count_bytes;
 };
 /* A wave starts at `clock`; its CU follows from the workgroup. */

@@ -140,7 +140,6 @@ static int fake_exchange(struct kt_backend *backend, struct ktrace_counters *bef
         struct ktrace_counter_line *old = i < KTRACE_MAX_PARTITIONS ? &before->partition[i] : &before->all;
         old->claims = exchanged(&line->claims, i < KTRACE_MAX_PARTITIONS ? claims : 0);
         old->full = exchanged(&line->full, 0);
-        old->dropped = exchanged(&line->dropped, 0);
         old->filtered = exchanged(&line->filtered, 0);
     }
     return KTRACE_OK;
@@ -312,21 +311,34 @@ uint16_t fake_site(struct fake_module *module, enum ktrace_kind kind, enum ktrac
 
 /* ---- Waves, as device/nvidia.h has them -------------------------------------------------------------------------- */
 
-int fake_claim(uint32_t *region, const struct ktrace_control *control, uint32_t partition)
+int fake_claim(uint32_t *region, struct ktrace_dropped **dropped, const struct ktrace_control *control,
+               uint32_t partition)
 {
     struct ktrace_counters *counters = (struct ktrace_counters *)(uintptr_t)control->counters;
+    uint64_t half = 0;
     for (uint32_t step = 0; step < control->partitions; step++) {
         const uint32_t next = (partition + step) & (control->partitions - 1);
         const uint64_t claim = __atomic_fetch_add(&counters->partition[next].claims, 1, __ATOMIC_ACQ_REL);
         const uint64_t index = claim & ~KTRACE_CLAIM_HALF;
         const uint64_t first = claim & KTRACE_CLAIM_HALF ? control->regions_per_partition : 0;
+        if (step == 0)
+            half = claim >> 63;
         if (index >= control->regions_per_partition)
             continue;
         *region = (uint32_t)(index + first) * control->partitions + next;
         return 1;
     }
-    __atomic_fetch_add(&counters->all.dropped, 1, __ATOMIC_ACQ_REL);
+    *dropped = (struct ktrace_dropped *)(counters + 1) + half;
+    __atomic_fetch_add(&(*dropped)->waves, 1, __ATOMIC_ACQ_REL);
     return 0;
+}
+
+void fake_dropped_end(struct ktrace_dropped *dropped, uint32_t lane, uint32_t count_bytes)
+{
+    uint32_t *most = &dropped->most_count_bytes[lane != 0], before = __atomic_load_n(most, __ATOMIC_ACQUIRE);
+    while (before < count_bytes &&
+           !__atomic_compare_exchange_n(most, &before, count_bytes, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        continue;
 }
 
 struct ktrace_wave_header *fake_header(const struct fake_wave *wave)
@@ -357,11 +369,11 @@ void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_
         ((struct ktrace_counters *)(uintptr_t)wave->control.counters)->partition[partition].filtered++;
         return;
     }
-    if (!fake_claim(&wave->region, &wave->control, partition))
-        return;
-    wave->records = 1;
     for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
         wave->count_bytes[lane] = KTRACE_SLOT_BYTES;
+    wave->records = fake_claim(&wave->region, &wave->dropped, &wave->control, partition);
+    if (!wave->records)
+        return;
     struct ktrace_wave_header *header = fake_header(wave);
     header->magic = KTRACE_WAVE_MAGIC;
     header->version = KTRACE_WIRE_VERSION;
@@ -387,13 +399,14 @@ static void put_slot(struct fake_wave *wave, uint32_t lane, const void *slot)
     const uint32_t bytes = lane == 0 ? wave->control.main_ring_bytes : wave->control.lane_ring_bytes;
     const uint64_t ring = lane == 0 ? wave->control.main_rings + (uint64_t)wave->region * bytes
                                     : wave->control.lane_rings + ((uint64_t)wave->region * 31 + lane - 1) * bytes;
-    memcpy((void *)(uintptr_t)(ring + (wave->count_bytes[lane] & (bytes - 1))), slot, KTRACE_SLOT_BYTES);
+    if (wave->records)
+        memcpy((void *)(uintptr_t)(ring + (wave->count_bytes[lane] & (bytes - 1))), slot, KTRACE_SLOT_BYTES);
     wave->count_bytes[lane] += KTRACE_SLOT_BYTES;
 }
 
 void fake_event(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t clock)
 {
-    if (!wave->records)
+    if (!wave->records && !wave->dropped)
         return;
     const struct ktrace_slot slot = {(uint32_t)clock, site, (uint16_t)(wave->count_bytes[lane] / KTRACE_SLOT_BYTES)};
     put_slot(wave, lane, &slot);
@@ -401,7 +414,7 @@ void fake_event(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t c
 
 void fake_event_payload(struct fake_wave *wave, uint32_t lane, uint16_t site, uint64_t clock, uint64_t payload)
 {
-    if (!wave->records)
+    if (!wave->records && !wave->dropped)
         return;
     fake_event(wave, lane, site, clock);
     put_slot(wave, lane, &payload);
@@ -409,6 +422,8 @@ void fake_event_payload(struct fake_wave *wave, uint32_t lane, uint16_t site, ui
 
 void fake_wave_end(struct fake_wave *wave, uint64_t clock)
 {
+    for (uint32_t lane = 0; wave->dropped && lane < KTRACE_MAX_LANES; lane++)
+        fake_dropped_end(wave->dropped, lane, wave->count_bytes[lane]);
     if (!wave->records)
         return;
     struct ktrace_wave_header *header = fake_header(wave);

@@ -59,10 +59,14 @@ struct fake_wave {
     struct ktrace_control control; /* as it was when the wave began */
     uint32_t region;
     int records;
+    struct ktrace_dropped *dropped; /* when it found no region, where it ends */
     uint32_t count_bytes[KTRACE_MAX_LANES];
 };
-/* Takes a region as a wave of either architecture does, its own partition first; 0 when all are full. */
-int fake_claim(uint32_t *region, const struct ktrace_control *control, uint32_t partition);
+/* Takes a region as a wave of either architecture does, its own partition first. 0 when all are full: what is left is to count. */
+int fake_claim(uint32_t *region, struct ktrace_dropped **dropped, const struct ktrace_control *control,
+               uint32_t partition);
+/* A lane of a wave that found no region ends. */
+void fake_dropped_end(struct ktrace_dropped *dropped, uint32_t lane, uint32_t count_bytes);
 /* A wave of 32 lanes of a grid of `grid` workgroups of one wave starts at `clock`. */
 void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_t kernel, uint32_t workgroup,
                      uint32_t grid, uint64_t grid_id, uint64_t clock);

@@ -46,6 +46,7 @@ static KTRACE_DEVICE_VARIABLE struct ktrace_sink_line ktrace_sink[KTRACE_SINK_LI
 
 typedef KTRACE_CONSTANT_SPACE const struct ktrace_control *ktrace_control_pointer;
 #define KTRACE_NO_REGION 0xFFFFFFFFu
+#define KTRACE_DROPPED_REGION 0xFFFFFFFDu /* + the half that is full: a wave that found no region */
 
 /* The HSA dispatch packet, as far as it is wanted here (HSA Runtime Specification 1.2, 2.9.6). */
 struct ktrace_dispatch_packet {
@@ -86,6 +87,20 @@ KTRACE_DEVICE_INLINE void ktrace_exchange(ktrace_u64 address, ktrace_u64 value)
     __asm__ volatile("s_atomic_swap_x2 %1, %0, 0x0\n\ts_waitcnt lgkmcnt(0)" ::"s"(KTRACE_UNIFORM_64(address)),
                      "s"(KTRACE_UNIFORM_64(value))
                      : "memory");
+}
+
+/* Raises a 32-bit counter to at least `value`. */
+KTRACE_DEVICE_INLINE void ktrace_raise(ktrace_u64 address, ktrace_u32 value)
+{
+    __asm__ volatile("s_atomic_umax %1, %0, 0x0\n\ts_waitcnt lgkmcnt(0)" ::"s"(KTRACE_UNIFORM_64(address)),
+                     "s"(KTRACE_UNIFORM_32(value))
+                     : "memory");
+}
+
+/* Where struct ktrace_dropped of half `which` is: "half" is a type of OpenCL. */
+KTRACE_DEVICE_INLINE ktrace_u64 ktrace_dropped_of(ktrace_control_pointer control, ktrace_u32 which)
+{
+    return control->counters + sizeof(struct ktrace_counters) + which * (ktrace_u32)sizeof(struct ktrace_dropped);
 }
 
 struct ktrace_place {
@@ -144,7 +159,8 @@ KTRACE_DEVICE_INLINE ktrace_u32 ktrace_region_of(ktrace_control_pointer control,
                                                   : KTRACE_NO_REGION;
 }
 
-/* A full partition passes the wave on. Once all are full a flag spares later waves of that half the search. */
+/* A region, or KTRACE_DROPPED_REGION and a half. A full partition passes the wave on. Once all are full a flag spares
+ * later waves of that half the search. */
 KTRACE_DEVICE_INLINE ktrace_u32 ktrace_claim(ktrace_control_pointer control, const struct ktrace_place *place)
 {
     const ktrace_u64 lines = control->counters;
@@ -171,8 +187,8 @@ KTRACE_DEVICE_INLINE ktrace_u32 ktrace_claim(ktrace_control_pointer control, con
             half_full = 1 + (claim >> 63);
     }
     ktrace_exchange(all + 8, half_full);
-    ktrace_fetch_add(all + 16, 1);
-    return KTRACE_NO_REGION;
+    ktrace_fetch_add(ktrace_dropped_of(control, (ktrace_u32)half_full - 1), 1);
+    return KTRACE_DROPPED_REGION + (ktrace_u32)half_full - 1;
 }
 
 /* Clang 19 leaves queue_ptr undefined in code objects of version 5 and later. There it is the hidden argument at 200, as in
@@ -219,11 +235,11 @@ KTRACE_DEVICE_INLINE ktrace_u32 ktrace_region(ktrace_control_pointer control, kt
     ktrace_u32 region;
     if (control->mode == KTRACE_MODE_FILTER && !ktrace_passes(&control->filter, &place)) {
         ktrace_fetch_add(
-            control->counters + (place.wave & (control->partitions - 1)) * KTRACE_COUNTER_STRIDE_BYTES + 24, 1);
+            control->counters + (place.wave & (control->partitions - 1)) * KTRACE_COUNTER_STRIDE_BYTES + 16, 1);
         return KTRACE_NO_REGION;
     }
     region = ktrace_claim(control, &place);
-    if (region != KTRACE_NO_REGION)
+    if (region < KTRACE_DROPPED_REGION)
         ktrace_write_header(control->headers + (ktrace_u64)region * sizeof(struct ktrace_wave_header), control, &place,
                             site_and_offset);
     return region;
@@ -239,7 +255,7 @@ KTRACE_DEVICE_INLINE void ktrace_begin(ktrace_u32 site, ktrace_u64 unit_sites)
         const ktrace_u64 begin = ((KTRACE_CONSTANT_SPACE const struct ktrace_control_amdgcn *)control)->sites_begin;
         region = ktrace_region(control, (ktrace_u64)(ktrace_u32)((unit_sites - begin) >> 4) << 32 | site);
     }
-    if (region != KTRACE_NO_REGION) {
+    if (region < KTRACE_DROPPED_REGION) {
         mask = control->main_ring_bytes - 1;
         ring = control->main_rings +
                (ktrace_u64)region * (control->main_ring_bytes + (ktrace_u64)KTRACE_RING_OVERHANG_BYTES);
@@ -261,7 +277,7 @@ KTRACE_DEVICE_INLINE void ktrace_end_wave(void)
     const ktrace_control_pointer control = ktrace_control_of_module();
     ktrace_u32 count, region;
     __asm__ volatile("s_mov_b32 %0, s82\n\ts_mov_b32 %1, s84" : "=&s"(count), "=s"(region)::"memory");
-    if (region != KTRACE_NO_REGION) {
+    if (region < KTRACE_DROPPED_REGION) {
         const ktrace_u64 ticks = ktrace_realtime();
         const ktrace_u64 header = control->headers + (ktrace_u64)region * sizeof(struct ktrace_wave_header);
         __asm__ volatile("s_store_dwordx2 %1, %0, 0x50 glc\n\ts_store_dwordx2 %2, %0, 0x58 glc\n\t"
@@ -269,6 +285,8 @@ KTRACE_DEVICE_INLINE void ktrace_end_wave(void)
                          "s"(KTRACE_UNIFORM_64(ticks)), "s"(KTRACE_UNIFORM_64(ticks * 10)),
                          "s"(KTRACE_UNIFORM_32(count))
                          : "memory");
+    } else if (region != KTRACE_NO_REGION) {
+        ktrace_raise(ktrace_dropped_of(control, region - KTRACE_DROPPED_REGION) + 8, count);
     }
     __asm__ volatile("s_waitcnt lgkmcnt(0)\n\ts_dcache_wb" ::: "memory");
 }

@@ -77,6 +77,7 @@ KTRACE_DEVICE_INLINE ktrace_u32 cluster_rank()
 #undef KTRACE_SPECIAL_U64
 
 constexpr ktrace_u32 no_region = 0xFFFFFFFFu;
+constexpr ktrace_u32 dropped_region = 0xFFFFFFFDu; /* + the half that is full */
 
 struct wave_place {
     ktrace_u32 wave, waves; /* within the workgroup */
@@ -137,25 +138,29 @@ KTRACE_DEVICE_INLINE ktrace_u32 region_of(const struct ktrace_control &control, 
                                                  : no_region;
 }
 
-/* A full partition passes the wave on. Once all are full a flag spares later waves of that half the search. One lane. */
+KTRACE_DEVICE_INLINE ktrace_dropped *dropped_of(const struct ktrace_control &control, ktrace_u32 half)
+{
+    return (ktrace_dropped *)(control.counters + sizeof(struct ktrace_counters)) + half;
+}
+
 KTRACE_DEVICE_INLINE ktrace_u32 claim_elsewhere(const struct ktrace_control &control, ktrace_u32 partition,
                                                 ktrace_u64 claim)
 {
-    const ktrace_u64 half_full = 1 + (claim >> 63);
+    const ktrace_u32 half = (ktrace_u32)(claim >> 63);
     struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
     volatile ktrace_u64 *full = &counters->all.full;
-    for (ktrace_u32 step = 1; step < control.partitions && *full != half_full; step++) {
+    for (ktrace_u32 step = 1; step < control.partitions && *full != 1 + half; step++) {
         const ktrace_u32 next = (partition + step) & (control.partitions - 1);
-        volatile ktrace_u64 *claims = &counters->partition[next].claims;
-        if (region_of(control, next, *claims) == no_region)
+        ktrace_u64 *claims = &counters->partition[next].claims;
+        if (region_of(control, next, *(volatile ktrace_u64 *)claims) == no_region)
             continue;
-        const ktrace_u32 region = region_of(control, next, atomicAdd((unsigned long long *)claims, 1ull));
+        const ktrace_u32 region = region_of(control, next, take_number(claims, true));
         if (region != no_region)
             return region;
     }
-    *full = half_full;
-    atomicAdd((unsigned long long *)&counters->all.dropped, 1ull);
-    return no_region;
+    *full = 1 + half;
+    take_number(&dropped_of(control, half)->waves, true);
+    return dropped_region + half;
 }
 
 KTRACE_DEVICE_INLINE void store_words(bool chosen, ktrace_u64 address, ktrace_u32 a, ktrace_u32 b, ktrace_u32 c,
@@ -203,8 +208,8 @@ KTRACE_DEVICE_INLINE void write_header(bool leads, ktrace_u64 header, const stru
     store_words(leads, header + 112, start.gap, 0, 0, 0);
 }
 
-/* The region of a wave that the filter let through, or no_region. Consecutive waves of a row of workgroups take consecutive
- * partitions. */
+/* The region of a wave that the filter let through, or dropped_region and its half. Consecutive waves of a row of workgroups
+ * take consecutive partitions. */
 KTRACE_DEVICE_INLINE ktrace_u32 claim(const struct ktrace_control &control, const wave_place &place, ktrace_u32 lanes,
                                       bool leads, anchor *start)
 {
@@ -228,8 +233,8 @@ KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
         return;
 
     const wave_place place = place_of_wave();
-    const ktrace_u32 lanes = active_lanes(), lane = lane_id(), below = lanes_below();
-    const bool leads = (lanes & below) == 0;
+    const ktrace_u32 lanes = active_lanes();
+    const bool leads = (lanes & lanes_below()) == 0;
     if (control.mode == KTRACE_MODE_FILTER && !passes(control.filter, place)) {
         struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
         take_number(&counters->partition[place.wave & (control.partitions - 1)].filtered, leads);
@@ -237,16 +242,20 @@ KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
     }
     anchor start;
     const ktrace_u32 region = claim(control, place, lanes, leads, &start);
-    if (region == no_region)
+    const ktrace_u32 lane = lane_id();
+    wave.elect_mask = lanes_below();
+    if (region >= dropped_region) { /* it counts its slots, and stores them all to one place: no mask */
+        const ktrace_u64 sink = (ktrace_u64)&dropped_of(control, region - dropped_region)->sink[lane];
+        wave.ring_low = (ktrace_u32)sink;
+        wave.ring_high = (ktrace_u32)(sink >> 32);
         return;
-
+    }
     const ktrace_u32 ring_bytes = lane == 0 ? control.main_ring_bytes : control.lane_ring_bytes;
     const ktrace_u64 rings = lane == 0 ? control.main_rings : control.lane_rings;
     const ktrace_u64 ring = rings + (ktrace_u64)(lane == 0 ? region : region * 31 + (lane - 1)) * ring_bytes;
     wave.ring_low = (ktrace_u32)ring;
     wave.ring_high = (ktrace_u32)(ring >> 32);
     wave.ring_mask = ring_bytes - 1;
-    wave.elect_mask = below;
     write_header(leads, control.headers + (ktrace_u64)region * sizeof(struct ktrace_wave_header), control, kernel,
                  place, start, __popc(lanes));
 }
@@ -254,13 +263,19 @@ KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
 /* Lanes may come here together or apart: each writes its own count, and the last to come writes the end that stays. */
 KTRACE_DEVICE_INLINE void end(const ktrace_wave &wave)
 {
-    if (wave.elect_mask == 0xFFFFFFFFu)
+    const ktrace_u32 lane = lane_id();
+    const ktrace_u64 ring = (ktrace_u64)wave.ring_high << 32 | wave.ring_low;
+    if (wave.ring_mask == 0) {
+        if (wave.count_bytes != 8) { /* so it found no region, and its ring is its lane's slot of the sink */
+            const ktrace_u64 sink = ring - lane * KTRACE_SLOT_BYTES;
+            ktrace_dropped *dropped = (ktrace_dropped *)(sink - KTRACE_SINK_OFFSET_BYTES);
+            atomicMax(&dropped->most_count_bytes[lane != 0], wave.count_bytes);
+        }
         return;
+    }
     const struct ktrace_control &control = ktrace_control_block;
     const anchor stop = read_anchor();
-    const ktrace_u32 lane = lane_id();
     /* the region follows from the ring's address: no register is kept for it */
-    const ktrace_u64 ring = (ktrace_u64)wave.ring_high << 32 | wave.ring_low;
     const ktrace_u32 index =
         (ktrace_u32)((ring - (lane == 0 ? control.main_rings : control.lane_rings)) >> __popc(wave.ring_mask));
     const ktrace_u32 region = lane == 0 ? index : index / 31;

@@ -19,7 +19,6 @@ KERNEL void ktrace_exchange_counters(GLOBAL struct ktrace_counters *counters, kt
     GLOBAL struct ktrace_counter_line *line = &counters->partition[number], *old = &before->partition[number];
     old->claims = __atomic_exchange_n(&line->claims, number < KTRACE_MAX_PARTITIONS ? claims : 0, __ATOMIC_RELAXED);
     old->full = __atomic_exchange_n(&line->full, 0, __ATOMIC_RELAXED);
-    old->dropped = __atomic_exchange_n(&line->dropped, 0, __ATOMIC_RELAXED);
     old->filtered = __atomic_exchange_n(&line->filtered, 0, __ATOMIC_RELAXED);
 }
 

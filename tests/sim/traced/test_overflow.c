@@ -124,32 +124,63 @@ static void both_are_too_small(void **state)
     assert_true(fits(t, &options, "work", 50, 128, 30));
 }
 
-/* What several launches need together. How many slots a wave without room would have taken nobody knows: if that is more than
- * all others took, the next sentence says it, and then everything fits. */
+/* Launches of 1 to 10 workgroups, each with more events than the last: in a capture of its own, do they fit? */
+static int several_fit(struct traced *t, const struct ktrace_capture_options *options)
+{
+    struct ktrace_trace *trace = NULL;
+    begin(t, options);
+    for (int i = 0; i < 10; i++)
+        launch_kernel(t, i % 2 ? "other" : "work", 1 + (uint32_t)i, 128, 2 * i, NULL);
+    struct ktrace_capture *capture = t->capture;
+    t->capture = NULL;
+    const int status = ktrace_capture_end(&trace, capture);
+    if (status == KTRACE_OK)
+        check_launches(t, t->count - 10, 10, trace);
+    else
+        refuses(status, KTRACE_ERROR_OVERFLOW, "the capture overflowed");
+    ktrace_trace_destroy(trace);
+    forget_launches(t);
+    return status == KTRACE_OK;
+}
+
+/* What several launches need together, of which only the first small ones find room: a wave that finds none counts its slots, so
+ * the first sentence names all that is needed. */
 static void several_launches_overflow(void **state)
 {
     struct traced *t = *state;
     struct ktrace_capture_options options = sized(16, 8192);
-    for (int round = 0; round < 3; round++) {
+    assert_false(several_fit(t, &options));
+    const struct ktrace_capture_options enough = sized((uint32_t)needed("events_per_wave"), needed("buffer_bytes"));
+    assert_int_equal(enough.events_per_wave, 56);
+    assert_non_null(strstr(ktrace_last_error(), "of 110 waves found no room"));
+    assert_true(several_fit(t, &enough));
+    options = enough;
+    options.buffer_bytes--;
+    assert_false(several_fit(t, &options));
+    assert_int_equal(needed("buffer_bytes"), enough.buffer_bytes);
+    assert_int_equal(needed("events_per_wave"), 0);
+    options = enough;
+    options.events_per_wave = power_below(56);
+    assert_false(several_fit(t, &options));
+    assert_int_equal(needed("events_per_wave"), 56);
+    assert_int_equal(needed("buffer_bytes"), 0); /* smaller rings: more of them fit */
+}
+
+/* A read leaves a half in which waves are without room; the next one knows nothing of them. */
+static void what_was_dropped_ends_with_its_read(void **state)
+{
+    struct traced *t = *state;
+    const struct ktrace_capture_options options = sized(16, 4096);
+    begin(t, &options);
+    for (int round = 0; round < 6; round++) {
         struct ktrace_trace *trace = NULL;
-        begin(t, &options);
-        const size_t first = t->count;
-        for (int i = 0; i < 10; i++)
-            launch_kernel(t, i % 2 ? "other" : "work", 1 + (uint32_t)i, 128, 2 * i, NULL);
-        if (round < 2) {
-            refuses(ktrace_capture_read(&trace, t->capture), KTRACE_ERROR_OVERFLOW,
-                    round ? "a wave recorded 56 slots" : "of 110 waves found no room");
-            assert_null(trace);
-            options.events_per_wave = (uint32_t)needed("events_per_wave");
-            options.buffer_bytes = needed("buffer_bytes");
-            ktrace_trace_destroy(end(t));
-        } else {
-            trace = end(t);
-            check_launches(t, first, 10, trace);
-            ktrace_trace_destroy(trace);
-        }
+        launch_kernel(t, "work", 20, 64, 1, NULL);
+        launch_kernel(t, "work", 5, 64, round % 2 ? 20 : 100, NULL);
+        refuses(ktrace_capture_read(&trace, t->capture), KTRACE_ERROR_OVERFLOW, "found no room");
+        assert_in_range(needed("events_per_wave"), round % 2 ? 43 : 203, round % 2 ? 44 : 204);
+        assert_null(trace);
     }
-    assert_int_equal(options.events_per_wave, 56);
+    ktrace_trace_destroy(end(t));
 }
 
 /* ---- Afterwards --------------------------------------------------------------------------------------------------- */
@@ -298,10 +329,15 @@ static void more_than_the_device_has(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TRACED_TEST(a_ring_is_too_small),       TRACED_TEST(a_buffer_is_too_small),
-        TRACED_TEST(both_are_too_small),        TRACED_TEST(several_launches_overflow),
-        TRACED_TEST(the_next_read_is_right),    TRACED_TEST(an_end_that_overflows),
-        TRACED_TEST(keep_last_marks_the_trace), TRACED_TEST(beyond_4_gib),
+        TRACED_TEST(a_ring_is_too_small),
+        TRACED_TEST(a_buffer_is_too_small),
+        TRACED_TEST(both_are_too_small),
+        TRACED_TEST(several_launches_overflow),
+        TRACED_TEST(what_was_dropped_ends_with_its_read),
+        TRACED_TEST(the_next_read_is_right),
+        TRACED_TEST(an_end_that_overflows),
+        TRACED_TEST(keep_last_marks_the_trace),
+        TRACED_TEST(beyond_4_gib),
         TRACED_TEST(more_than_the_device_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,7 +209,7 @@ static void partitions(struct test *t)
         }
     }
     CHECK(claims == 1024, "%llu", (unsigned long long)claims);
-    CHECK(counters.all.full == 0 && counters.all.dropped == 0 && counters.all.filtered == 0, "something was lost");
+    CHECK(counters.all.full == 0 && counters.all.claims == 0 && counters.all.filtered == 0, "something was lost");
     CHECK(control.partitions > 1 && most == least, "%u partitions with %llu to %llu claims", control.partitions,
           (unsigned long long)least, (unsigned long long)most);
     fprintf(t->text, "%u partitions, %llu claims each\n", control.partitions, (unsigned long long)most);
