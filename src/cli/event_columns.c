@@ -209,7 +209,7 @@ void event_table_line(struct kt_text_sink *out, const struct ktrace_trace *trace
     if (event->flags & KT_EVENT_PAYLOAD) {
         const int columns = visible_columns(name) + (state ? (int)strlen(state) + 3 : 0);
         kt_text_spaces(out, 2 + (size_t)(widths->name > columns ? widths->name - columns : 0));
-        kt_text_payload(out, event->site->payload_type, event->payload);
+        kt_text_payload_short(out, event->site->payload_type, event->payload);
     }
     kt_text_char(out, '\n');
 }

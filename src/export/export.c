@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct kt_exporter *const kt_exporters[] = {&kt_exporter_perfetto, NULL};
+const struct kt_exporter *const kt_exporters[] = {&kt_exporter_perfetto, &kt_exporter_chrome, &kt_exporter_csv, NULL};
 
 enum {
     NUMBERED_FILES = 1000000, /* how many files of one name are tried */

@@ -17,7 +17,7 @@ struct kt_exporter {
 };
 #define KT_EVERY_LAUNCH UINT64_MAX
 
-extern const struct kt_exporter kt_exporter_perfetto;
+extern const struct kt_exporter kt_exporter_perfetto, kt_exporter_chrome, kt_exporter_csv;
 
 /* NULL-terminated. */
 extern const struct kt_exporter *const kt_exporters[];

@@ -117,8 +117,23 @@ static void put_string(struct kt_text_sink *text, struct kt_string *string)
     kt_string_destroy(string);
 }
 
+/* Printable ASCII without blanks, quotes, backslashes and commas, as most strings are: they need no change. */
+static int is_plain(const char *string)
+{
+    for (; *string; string++)
+        if (*string <= ' ' || *string > '~' || *string == '"' || *string == '\\' || *string == ',')
+            return 0;
+    return 1;
+}
+
 void kt_text_json(struct kt_text_sink *text, const char *string)
 {
+    if (string && is_plain(string)) {
+        kt_text_char(text, '"');
+        kt_text(text, string);
+        kt_text_char(text, '"');
+        return;
+    }
     struct kt_string json = KT_STRING_INIT;
     kt_string_append_json(&json, string);
     put_string(text, &json);
@@ -126,6 +141,10 @@ void kt_text_json(struct kt_text_sink *text, const char *string)
 
 void kt_text_csv(struct kt_text_sink *text, const char *string)
 {
+    if (is_plain(string)) {
+        kt_text(text, string);
+        return;
+    }
     struct kt_string utf8 = KT_STRING_INIT, field = KT_STRING_INIT;
     kt_string_append_utf8(&utf8, string);
     const char *at = kt_string_text(&utf8);
@@ -153,8 +172,8 @@ static const char *not_finite(double value)
     return isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-/* With the fewest digits that give the same double, or the same float, back. */
-static void put_real(struct kt_text_sink *text, double value, int is_float)
+/* With the fewest digits that give the same double back, or at least the same float. */
+static void put_real(struct kt_text_sink *text, double value, int as_float)
 {
     char digits[40];
     if (fabs(value) < 1e15 && value == floor(value)) { /* what most are, and printf is slow */
@@ -164,9 +183,9 @@ static void put_real(struct kt_text_sink *text, double value, int is_float)
         kt_text(text, ".0");
         return;
     }
-    for (int count = is_float ? 6 : 15; count <= (is_float ? 9 : 17); count++) {
+    for (int count = as_float ? 6 : 15; count <= (as_float ? 9 : 17); count++) {
         snprintf(digits, sizeof digits, "%.*g", count, value);
-        if (is_float ? strtof(digits, NULL) == (float)value : strtod(digits, NULL) == value)
+        if (as_float ? strtof(digits, NULL) == (float)value : strtod(digits, NULL) == value)
             break;
     }
     /* A program may run with a locale that writes a decimal comma. */
@@ -191,7 +210,7 @@ static double real_of(uint8_t type, uint64_t bits)
     return value;
 }
 
-static void put_payload(struct kt_text_sink *text, uint8_t type, uint64_t bits, const char *quote)
+static void put_payload(struct kt_text_sink *text, uint8_t type, uint64_t bits, const char *quote, int short_floats)
 {
     switch (type) {
     case KTRACE_PAYLOAD_BOOL: kt_text(text, bits ? "true" : "false"); break;
@@ -201,7 +220,7 @@ static void put_payload(struct kt_text_sink *text, uint8_t type, uint64_t bits, 
     case KTRACE_PAYLOAD_FLOAT64: {
         const double value = real_of(type, bits);
         if (isfinite(value)) {
-            put_real(text, value, type == KTRACE_PAYLOAD_FLOAT32);
+            put_real(text, value, short_floats && type == KTRACE_PAYLOAD_FLOAT32);
         } else {
             kt_text(text, quote);
             kt_text(text, not_finite(value));
@@ -215,10 +234,33 @@ static void put_payload(struct kt_text_sink *text, uint8_t type, uint64_t bits, 
 
 void kt_text_payload(struct kt_text_sink *text, uint8_t type, uint64_t bits)
 {
-    put_payload(text, type, bits, "");
+    put_payload(text, type, bits, "", 0);
+}
+
+void kt_text_payload_short(struct kt_text_sink *text, uint8_t type, uint64_t bits)
+{
+    put_payload(text, type, bits, "", 1);
 }
 
 void kt_text_payload_json(struct kt_text_sink *text, uint8_t type, uint64_t bits)
 {
-    put_payload(text, type, bits, "\"");
+    put_payload(text, type, bits, "\"", 0);
+}
+
+/* 2^53 itself is what 2^53 + 1 becomes. */
+static int fits_double(uint8_t type, uint64_t bits)
+{
+    const int is_signed = type == KTRACE_PAYLOAD_INT32 || type == KTRACE_PAYLOAD_INT64;
+    return (is_signed ? magnitude((int64_t)bits) : bits) < 1ull << 53;
+}
+
+void kt_text_payload_javascript(struct kt_text_sink *text, uint8_t type, uint64_t bits)
+{
+    const int is_real = type == KTRACE_PAYLOAD_FLOAT32 || type == KTRACE_PAYLOAD_FLOAT64;
+    const int as_string = !is_real && type != KTRACE_PAYLOAD_BOOL && !fits_double(type, bits);
+    if (as_string)
+        kt_text_char(text, '"');
+    put_payload(text, type, bits, "\"", 0);
+    if (as_string)
+        kt_text_char(text, '"');
 }

@@ -56,10 +56,14 @@ int kt_decimal_columns(int64_t number, int decimals);
 void kt_text_json(struct kt_text_sink *text, const char *string);
 void kt_text_csv(struct kt_text_sink *text, const char *string);
 
-/* A payload of enum ktrace_payload_type: true, -1, 18446744073709551615, 0.1, nan, inf, -inf. Of a float as many digits as it
- * takes to read the same number back, and always a point or an exponent. */
+/* A payload of enum ktrace_payload_type: true, -1, 18446744073709551615, 0.5, nan, inf, -inf. Of floating point as many digits
+ * as it takes to read the same double back, and always a point or an exponent: 32 bits, too, are so to any reader what they were. */
 void kt_text_payload(struct kt_text_sink *text, uint8_t type, uint64_t bits);
+/* For people: of a float of 32 bits only the digits that it takes to read the same float back. */
+void kt_text_payload_short(struct kt_text_sink *text, uint8_t type, uint64_t bits);
 /* The same as a value of JSON: what JSON has no number for is a string. */
 void kt_text_payload_json(struct kt_text_sink *text, uint8_t type, uint64_t bits);
+/* The same for readers that take all numbers for doubles, as JavaScript does: integers beyond 2^53 are strings, too. */
+void kt_text_payload_javascript(struct kt_text_sink *text, uint8_t type, uint64_t bits);
 
 #endif

@@ -417,7 +417,7 @@ static void test_calls_that_are_wrong(void **state)
     size_t bytes;
     char *path;
     assert_int_equal(ktrace_trace_export_memory(&data, &bytes, &s->trace, "vcd"), KTRACE_ERROR_NOT_FOUND);
-    assert_string_equal(ktrace_last_error(), "no exporter \"vcd\"; there are: perfetto");
+    assert_string_equal(ktrace_last_error(), "no exporter \"vcd\"; there are: perfetto, chrome, csv");
     assert_int_equal(ktrace_trace_export(&s->trace, "vcd", "/dev/null"), KTRACE_ERROR_NOT_FOUND);
     assert_int_equal(ktrace_trace_export_memory(NULL, &bytes, &s->trace, "perfetto"), KTRACE_ERROR_ARGUMENT);
     assert_int_equal(ktrace_trace_export_memory(&data, &bytes, NULL, "perfetto"), KTRACE_ERROR_ARGUMENT);
