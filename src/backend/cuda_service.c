@@ -2,6 +2,9 @@
 
 /* A line is 128 bytes: claims, full, filtered; 256 partitions, then the line of all. */
 KTRACE_STATIC_ASSERT(sizeof(struct ktrace_counters) == 257 * 128, "as the PTX has it");
+KTRACE_STATIC_ASSERT(offsetof(struct ktrace_counter_line, full) == 8 &&
+                         offsetof(struct ktrace_counter_line, filtered) == 16,
+                     "as the PTX has it");
 
 const char kt_cuda_service_source[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                                       ".visible .entry ktrace_read_clock(.param .u64 result)\n"

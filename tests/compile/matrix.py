@@ -13,6 +13,7 @@ A case that warns has failed. --only TEXT runs the cases whose name has TEXT in 
 import argparse
 import glob
 import os
+import re
 import subprocess
 import sys
 
@@ -23,6 +24,7 @@ from toolchain import ROOT, SKIP, Case, complete_toolkit, find_library, find_llv
 HERE = os.path.join(ROOT, "tests", "compile")
 INCLUDE = os.path.join(ROOT, "include")
 KERNELS = os.path.join(HERE, "all_macros.cu")
+LARGEST_BLOCK = os.path.join(HERE, "largest_block.cu")
 SECOND_UNIT = os.path.join(HERE, "second_unit.cu")
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fsyntax-only"]
@@ -61,6 +63,21 @@ def gpu_architectures(nvcc):
     return [name.replace("compute_", "sm_") for name in listed.split()]
 
 
+def largest_block_case(nvcc, arch, flags, work):
+    """A block of 1024 threads can have 64 registers a thread at the most. ptxas says how many a kernel takes."""
+    command = [nvcc, "-std=c++17", f"-I{INCLUDE}", f"-arch={arch}", "-DKTRACE_ENABLE=1", *flags, "-Xptxas=-v", "-cubin"]
+
+    def check():
+        done = subprocess.run([*command, "-o", os.path.join(work, f"largest.{arch}.cubin"), LARGEST_BLOCK],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+        used = re.search(r"Used (\d+) registers", done.stdout)
+        if done.returncode or not used:
+            return done.stdout
+        return None if int(used[1]) <= 64 else f"{used[1]} registers: a block of 1024 threads is refused"
+
+    return Case(f"{arch} {' '.join(flags) or '-O3'}, a block of 1024 threads", check=check)
+
+
 def nvcc_cases(nvcc, work, library):
     common = ["-std=c++17", f"-I{INCLUDE}", "-Xcompiler=-Wall,-Wextra"]
     linking = complete_toolkit(nvcc, work)
@@ -83,6 +100,10 @@ def nvcc_cases(nvcc, work, library):
         ):
             cubin = output(arch, name.replace(" ", "").replace(",", "")) + ".cubin"
             cases.append(Case(f"{arch} {name}", command(*flags, f"-arch={arch}", "-cubin", "-o", cubin, KERNELS)))
+        cases.append(largest_block_case(nvcc, arch, [], work))
+        # Debug code for sm_100 and newer has a register for nearly every value: there, nvcc has to be told the most.
+        newest = int(arch.removeprefix("sm_")) >= 100
+        cases.append(largest_block_case(nvcc, arch, ["-G", "-maxrregcount=64"] if newest else ["-G"], work))
         for name, flags, compiler in (("-rdc=true", ["-rdc=true"], nvcc), ("-dlto", ["-rdc=true", "-dlto"], linking)):
             if not compiler:
                 print(f"skip: {arch} on {name}: this toolkit has no libnvvm.so, so nvlink cannot do -dlto")

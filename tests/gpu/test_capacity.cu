@@ -228,9 +228,8 @@ TEST_CASE(everything_overflows)
 {
     ktrace_capture_options options = test::sizes(8, 2, 256 * 1024);
     const auto launch = [] {
-        lane_marks<<<10, 32>>>(7, 5); /* of these a region is left, so that what they need is known */
         payload_marks<<<1000, 32>>>(3, 20, 2);
-        lane_marks<<<990, 32>>>(7, 5);
+        lane_marks<<<1000, 32>>>(7, 5); /* none of these finds a region */
     };
     const test::trace trace = after_overflow(options, launch);
     REQUIRE(trace.valid());
@@ -323,6 +322,54 @@ TEST_CASE(named_buffer_is_exact)
         options.buffer_bytes = bytes - 1;
         CHECK_EQUAL(outcome(options, launch, again), KTRACE_ERROR_OVERFLOW);
         CHECK_EQUAL(named(again, "buffer_bytes"), bytes);
+    }
+}
+
+/* Only waves without a region need more than there is: they count what they would have recorded. The named sizes suffice, the ring
+ * below and a byte less do not; and a read leaves nothing of it to the next, in either half of the buffer. */
+TEST_CASE(waves_without_a_region_count)
+{
+    const struct {
+        int main, lane, lane_count;
+    } tries[] = {{9, 1, 0}, {100, 31, 0}, {0, 1, 3}, {5, 17, 40}, {1025, 30, 129}};
+    for (const auto &one : tries) {
+        const auto launch = [&] {
+            one_mark<<<2000, 64>>>(1);
+            plain_marks<<<3, 32>>>(one.main);
+            plain_lane_marks<<<300, 64>>>(one.lane, one.lane_count);
+        };
+        const uint32_t main = one.main > 8 ? (uint32_t)one.main : 0,
+                       lane = one.lane_count > 1 ? (uint32_t)one.lane_count : 0;
+        std::string message, again;
+        ktrace_capture_options options = test::sizes(8, 1, 256 * 1024);
+        {
+            test::capture capture;
+            test::trace trace;
+            REQUIRE(capture.begin(options) == 0);
+            for (int round = 0; round < 3; round++) {
+                launch();
+                CHECK_EQUAL(capture.try_read(trace, message, false), KTRACE_ERROR_OVERFLOW);
+                CHECK_EQUAL(named(message, "events_per_wave"), main);
+                CHECK_EQUAL(named(message, "events_per_lane"), lane);
+                one_mark<<<2000, 64>>>(1); /* too many, and no more than that */
+                CHECK_EQUAL(capture.try_read(trace, again, false), KTRACE_ERROR_OVERFLOW);
+                CHECK_EQUAL(named(again, "events_per_wave"), 0);
+                CHECK_EQUAL(named(again, "events_per_lane"), 0);
+                one_mark<<<3, 32>>>(1);
+                REQUIRE(capture.read(trace) == 0);
+                test::check_clean(trace);
+                CHECK_EQUAL(trace.waves.size(), 3);
+            }
+        }
+        REQUIRE(follow(options, message));
+        check_outcome(options, launch, KTRACE_OK);
+        ktrace_capture_options less = options;
+        less.buffer_bytes--;
+        check_outcome(less, launch, KTRACE_ERROR_OVERFLOW);
+        less = options;
+        less.events_per_wave = main ? power_of_two_below(main) : 8;
+        less.events_per_lane = !main ? power_of_two_below(lane) : options.events_per_lane;
+        check_outcome(less, launch, KTRACE_ERROR_OVERFLOW);
     }
 }
 
