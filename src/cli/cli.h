@@ -28,8 +28,8 @@ struct cli_command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-extern const struct cli_command cli_demo, cli_diff, cli_doctor, cli_info, cli_summary, cli_launches, cli_export,
-    cli_sites, cli_events;
+extern const struct cli_command cli_demo, cli_diff, cli_doctor, cli_report, cli_info, cli_summary, cli_launches,
+    cli_export, cli_sites, cli_events;
 
 /* "ktrace: <sentence>" on standard error, with what could drive a terminal made visible. Returns CLI_FAILURE. */
 int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

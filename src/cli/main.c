@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const struct cli_command *const commands[] = {&cli_demo,  &cli_doctor, &cli_info,   &cli_summary, &cli_launches,
-                                                     &cli_sites, &cli_events, &cli_export, &cli_diff};
+                                                     &cli_sites, &cli_events, &cli_export, &cli_diff,    &cli_report};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 /* ---- Messages ---------------------------------------------------------------------------------------------------- */
