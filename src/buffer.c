@@ -140,7 +140,9 @@ int kt_buffer_turn(struct kt_usage *out, struct kt_backend *backend, struct kt_b
     }
     if (status == KTRACE_OK)
         status = backend->ops->exchange ? backend->ops->exchange(backend, counters, buffer->counters, claims)
-                                        : exchange_by_host(backend, counters, buffer->counters, claims);
+                                        : KTRACE_ERROR_UNSUPPORTED;
+    if (status == KTRACE_ERROR_UNSUPPORTED)
+        status = exchange_by_host(backend, counters, buffer->counters, claims);
     if (status == KTRACE_OK) {
         *out = usage_of(counters, buffer);
         buffer->half = other;

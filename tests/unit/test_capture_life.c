@@ -306,6 +306,22 @@ static void test_second_device_fails(void **state)
     }
 }
 
+/* A device whose driver cannot build our kernels: the host exchanges the counters. */
+static void test_exchanged_by_the_host(void **state)
+{
+    struct fixture *f = *state;
+    f->device.cannot_exchange = 1;
+    struct ktrace_capture *capture = begin(f, 0);
+    for (uint64_t round = 1; round < 4; round++) {
+        run_waves(f, 3, round);
+        assert_int_equal(waves_of(capture, ktrace_capture_read), 3);
+        run_waves(f, 2, round);
+        assert_int_equal(ktrace_capture_clear(capture), 0);
+    }
+    run_waves(f, 5, 9);
+    assert_int_equal(end(capture), 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +332,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_empty, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_overflow_between_looks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_graph_begins_meanwhile, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_exchanged_by_the_host, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_two_devices, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_second_device_fails, set_up, tear_down),
     };
