@@ -266,7 +266,7 @@ KTRACE_DEVICE_INLINE void end(const ktrace_wave &wave)
     const ktrace_u32 lane = lane_id();
     const ktrace_u64 ring = (ktrace_u64)wave.ring_high << 32 | wave.ring_low;
     if (wave.ring_mask == 0) {
-        if (wave.count_bytes != 8) { /* so it found no region, and its ring is its lane's slot of the sink */
+        if (wave.elect_mask != 0xFFFFFFFFu) { /* it found no region: its ring is its lane's slot of the sink */
             const ktrace_u64 sink = ring - lane * KTRACE_SLOT_BYTES;
             ktrace_dropped *dropped = (ktrace_dropped *)(sink - KTRACE_SINK_OFFSET_BYTES);
             atomicMax(&dropped->most_count_bytes[lane != 0], wave.count_bytes);
