@@ -29,6 +29,47 @@ install(FILES "${PROJECT_BINARY_DIR}/ktrace.pc" DESTINATION "${CMAKE_INSTALL_LIB
 
 install(FILES tests/data/h200/gemm.ktrace DESTINATION "${CMAKE_INSTALL_DATADIR}/ktrace" RENAME demo.ktrace OPTIONAL)
 
+# Completion and manual pages are made by the command itself and of its help texts.
+string(TIMESTAMP today "%Y-%m-%d" UTC) # SOURCE_DATE_EPOCH, where that is set
+find_program(KTRACE_AWK NAMES mawk gawk awk)
+set(made_dir "${PROJECT_BINARY_DIR}/installed-by-command")
+set(man_script "${PROJECT_SOURCE_DIR}/cmake/man_page.awk")
+file(MAKE_DIRECTORY "${made_dir}")
+set(completions)
+foreach(shell bash zsh fish)
+    add_custom_command(OUTPUT "${made_dir}/ktrace.${shell}"
+        COMMAND ktrace_command completion ${shell} > "${made_dir}/ktrace.${shell}"
+        DEPENDS ktrace_command COMMENT "Completion for ${shell}")
+    list(APPEND completions "${made_dir}/ktrace.${shell}")
+endforeach()
+install(FILES "${made_dir}/ktrace.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME ktrace)
+install(FILES "${made_dir}/ktrace.zsh" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" RENAME _ktrace)
+install(FILES "${made_dir}/ktrace.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+add_custom_target(ktrace_completions ALL DEPENDS ${completions})
+
+# One page for the command, and one for each of its commands, which are the sources cmd_NAME.c.
+set(KTRACE_MAN_PAGES)
+set(commands ${KTRACE_COMMAND_SOURCES})
+list(FILTER commands INCLUDE REGEX "/cmd_[a-z]+\\.c$")
+list(TRANSFORM commands REPLACE ".*/cmd_([a-z]+)\\.c$" "\\1")
+list(JOIN commands " " other_commands)
+foreach(command "" ${commands})
+    string(REGEX REPLACE "(.+)" "-\\1" suffix "${command}")
+    set(page "${made_dir}/ktrace${suffix}.1")
+    add_custom_command(OUTPUT "${page}"
+        COMMAND ktrace_command ${command} --help > "${page}.txt"
+        COMMAND "${KTRACE_AWK}" -v "version=${PROJECT_VERSION}" -v "date=${today}" -v "others=${other_commands}"
+            -f "${man_script}" "${page}.txt" > "${page}"
+        DEPENDS ktrace_command "${man_script}" COMMENT "Manual page ktrace${suffix}(1)")
+    list(APPEND KTRACE_MAN_PAGES "${page}")
+endforeach()
+if(KTRACE_AWK)
+    add_custom_target(ktrace_man_pages ALL DEPENDS ${KTRACE_MAN_PAGES})
+    install(FILES ${KTRACE_MAN_PAGES} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+else()
+    message(STATUS "no awk: manual pages are not made")
+endif()
+
 # The documentation keeps the shape of the source tree, so that its links lead somewhere; the headers are a link.
 install(FILES README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES sim/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/sim")

@@ -11,9 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct cli_command *const commands[] = {&cli_demo,  &cli_doctor, &cli_info,   &cli_summary, &cli_launches,
-                                                     &cli_sites, &cli_events, &cli_export, &cli_diff,    &cli_report};
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+const struct cli_command *const cli_commands[] = {&cli_demo,     &cli_doctor, &cli_info,       &cli_summary,
+                                                  &cli_launches, &cli_sites,  &cli_events,     &cli_export,
+                                                  &cli_diff,     &cli_report, &cli_completion, NULL};
+enum { COMMAND_COUNT = sizeof cli_commands / sizeof *cli_commands - 1 };
 
 /* ---- Messages ---------------------------------------------------------------------------------------------------- */
 
@@ -170,8 +171,8 @@ char *cli_executable_directory(void)
 static const struct cli_command *find_command(const char *name)
 {
     for (int i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+        if (strcmp(cli_commands[i]->name, name) == 0)
+            return cli_commands[i];
     return NULL;
 }
 
@@ -208,10 +209,10 @@ static int fail_unknown_command(const char *name)
     const char *nearest = NULL;
     int nearest_distance = 3; /* further away it is another word */
     for (int i = 0; i < COMMAND_COUNT; i++) {
-        int distance = edit_distance(name, commands[i]->name);
-        bool abbreviated = *name && strncmp(name, commands[i]->name, strlen(name)) == 0;
+        int distance = edit_distance(name, cli_commands[i]->name);
+        bool abbreviated = *name && strncmp(name, cli_commands[i]->name, strlen(name)) == 0;
         if (abbreviated || distance < nearest_distance) {
-            nearest = commands[i]->name;
+            nearest = cli_commands[i]->name;
             nearest_distance = abbreviated ? 0 : distance;
         }
     }
@@ -231,7 +232,7 @@ static int print_help(void)
                             "\n"
                             "Commands:\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
-        kt_string_printf(&text, "  %-9s %s\n", commands[i]->name, commands[i]->brief);
+        kt_string_printf(&text, "  %-10s  %s\n", cli_commands[i]->name, cli_commands[i]->brief);
     kt_string_append(&text, "\n"
                             "Options:\n"
                             "  -h, --help     print this; after a command, print what it does and takes\n"
