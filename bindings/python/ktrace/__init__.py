@@ -1,0 +1,39 @@
+"""ktrace: named phases inside GPU kernels, recorded and looked at.
+
+    with ktrace.capture("gemm", blocks=(0, 0, 0)) as trace:
+        launch_gemm()
+
+    print(trace.summary())
+    print(trace.export())        # gemm_ktrace.pftrace.gz, for ui.perfetto.dev
+
+docs/python.md is the guide. Calls of libktrace release the GIL; one sentence at a time of what it has to say unasked goes to the
+logger "ktrace" as a warning.
+"""
+
+from ._capture import Capture, active, capture, collect, collect_trace, disable, enable, summary
+from ._errors import (ArgumentError, CompileError, DeviceError, Error, FormatError, IOError, LibraryError, MemoryError,
+                      NoDeviceError, NotFoundError, OverflowError, StateError, Status, UnsupportedError, VersionError)
+from ._events import EVENT_DTYPE, WAVE_DTYPE
+from ._library import get as _get
+from ._modules import attach_cuda_module, attach_hip_module, detach_cuda_module, detach_hip_module, hip_library
+from ._program import Program
+from ._trace import Summary, Trace, load
+
+
+def version():
+    """The library's, such as "0.1.0"."""
+    return _get().version().decode()
+
+
+def library():
+    """The path of the libktrace that is used."""
+    return _get().path
+
+
+__all__ = [
+    "ArgumentError", "Capture", "CompileError", "DeviceError", "EVENT_DTYPE", "Error", "FormatError", "IOError",
+    "LibraryError", "MemoryError", "NoDeviceError", "NotFoundError", "OverflowError", "Program", "StateError", "Status",
+    "Summary", "Trace", "UnsupportedError", "VersionError", "WAVE_DTYPE", "active", "attach_cuda_module",
+    "attach_hip_module", "capture", "collect", "collect_trace", "detach_cuda_module", "detach_hip_module", "disable",
+    "enable", "hip_library", "library", "load", "summary", "version"
+]

@@ -1,0 +1,152 @@
+"""What was recorded: immutable, readable from any thread, independent of the capture it came from."""
+
+import json
+import os
+import weakref
+from ctypes import byref, c_uint64, c_void_p
+
+from . import _events, _library
+
+
+class Summary(dict):
+    """The JSON summary as a dict ("info", "warning", "launches", "phases"); `str()` of it is the summary as text."""
+
+    def __init__(self, values, text):
+        super().__init__(values)
+        self._text = text
+
+    def __str__(self):
+        return self._text
+
+    def __reduce__(self):
+        return Summary, (dict(self), self._text)
+
+
+class Trace:
+    """Made by a capture's `read`, `snapshot` and `peek`, by `ktrace.collect_trace` and by `ktrace.load`."""
+
+    def __init__(self, handle):
+        self._library = _library.get()
+        self._handle = handle
+        weakref.finalize(self, self._library.trace_destroy, handle)
+
+    def __repr__(self):
+        info = self.info
+        return (f"<ktrace.Trace {info['name']!r} on {info['device']}: {info['launches']} launches, {info['waves']} waves, "
+                f"{info['events']} events>")
+
+    # ---- Looking
+
+    @property
+    def info(self):
+        """The fields of struct ktrace_trace_info, as a dict."""
+        info = _library.TraceInfo()
+        self._library.trace_get_info(byref(info), self._handle)
+        return _library.fields_of(info)
+
+    @property
+    def devices(self):
+        """The fields of struct ktrace_device_info of each device, as a list of dicts."""
+        devices = []
+        for i in range(self.info["devices"]):
+            device = _library.DeviceInfo()
+            self._library.trace_device(byref(device), self._handle, i)
+            devices.append(_library.fields_of(device))
+        return devices
+
+    @property
+    def warning(self):
+        """Why the trace is empty or not whole, one sentence; "" when all is well."""
+        return self._library.trace_warning(self._handle).decode(errors="replace")
+
+    @property
+    def empty(self):
+        """Whether there are no events."""
+        return self.info["events"] == 0
+
+    def summary(self):
+        """Totals of each phase, a Summary; None where there are no events."""
+        if self.empty:
+            return None
+        values = json.loads(self._text(self._library.trace_summary_json))
+        return Summary(values, self._text(self._library.trace_summary_text))
+
+    def launches(self):
+        """Each launch in the order of first timestamps, as a list of dicts: "launch_id", "kernel", "grid", "block", "begin_ps",
+        "end_ps", "waves", "events", ... and "phases", a list of dicts like those of the summary."""
+        if self.empty:
+            return []
+        return json.loads(self._text(self._library.trace_launches_json))["launches"]
+
+    def _text(self, call):
+        text = c_void_p()
+        call(byref(text), self._handle)
+        return self._library.taken(text).decode(errors="replace")
+
+    # ---- Arrays
+
+    def events(self):
+        """Every event as a NumPy structured array of `ktrace.EVENT_DTYPE`, wave by wave and in the order of time."""
+        return _events.events(self._library, self._handle, self.info["events"])
+
+    def waves(self):
+        """Every wave as a NumPy structured array of `ktrace.WAVE_DTYPE`: what `events()["wave"]` is an index of."""
+        return _events.waves(self._library, self._handle, self.info["waves"])
+
+    def dataframe(self):
+        """events() as a pandas DataFrame, with the kernel, workgroup and place of each event's wave as columns."""
+        kernels = [launch["kernel"] for launch in self.launches()]
+        return _events.dataframe(self.events, self.waves, kernels)
+
+    # ---- Files
+
+    def export(self, path=None, *, exporter="perfetto", out_dir=None):
+        """Write the trace and return where. Without `path` that is <name>_ktrace.pftrace.gz in `out_dir` (default: the current
+        folder), with a numeric suffix where that exists; `path` is overwritten. None where there are no events."""
+        if path is not None and out_dir is not None:
+            raise TypeError("ktrace: export takes path or out_dir, not both: out_dir is where a new name is made up")
+        if path is None and exporter != "perfetto":
+            raise TypeError(f"ktrace: export to {exporter!r} needs a path: names are made up for 'perfetto' only")
+        if self.empty:
+            return None
+        if path is not None:
+            self._library.trace_export(self._handle, _library.text_bytes(exporter, "exporter"),
+                                       _library.path_bytes(path, "path"))
+            return os.fsdecode(path)
+        made = c_void_p()
+        self._library.trace_export_new(byref(made), self._handle, _library.path_bytes(out_dir, "out_dir"))
+        return os.fsdecode(self._library.taken(made))
+
+    def export_launches(self, names=None, *, out_dir=None):
+        """One Perfetto file for each launch that has events, in the order of first timestamps; returns their paths. `names`: one
+        for each, else "<kernel>_launch_<index>"."""
+        directory = _library.path_bytes(out_dir, "out_dir")
+        return export_launches(
+            self._library, names,
+            lambda paths, count, *names: self._library.trace_export_launches(paths, count, self._handle, directory,
+                                                                             *names))
+
+    def save(self, path):
+        """Write all of it as a .ktrace file, which `ktrace.load` and the command `ktrace` read; returns the path."""
+        self._library.trace_save(self._handle, _library.path_bytes(path, "path"))
+        return os.fsdecode(path)
+
+
+def load(path):
+    """The Trace in a .ktrace file."""
+    return taken(_library.get().trace_load, _library.path_bytes(path, "path"))
+
+
+def taken(call, *arguments):
+    """The Trace that a call hands over; None where it hands over none."""
+    handle = c_void_p()
+    call(byref(handle), *arguments)
+    return Trace(handle) if handle else None
+
+
+def export_launches(library, names, call):
+    """What `call(paths, count, names, name_count)` writes."""
+    array, number = (None, 0) if names is None else _library.strings(names, "names")
+    paths, count = c_void_p(), c_uint64()
+    call(byref(paths), byref(count), array, number)
+    return library.taken_paths(paths, count)
