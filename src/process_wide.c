@@ -194,7 +194,7 @@ int ktrace_collect(char **path, const char *name, const char *directory)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_collect: `path` is NULL");
     int status = take(&trace, &is_new, "ktrace_collect");
     if (status == KTRACE_OK && !is_empty(trace))
-        status = kt_export_new(&answer, trace, KT_EVERY_LAUNCH,
+        status = kt_export_new(&answer, trace, &kt_exporter_perfetto, KT_EVERY_LAUNCH,
                                directory && *directory ? directory : kt_capture_directory(collection),
                                name && *name ? name : "kernel");
     ktrace_trace_destroy(trace);

@@ -1,8 +1,10 @@
 #include "cli.h"
 
 #include "../export/export.h"
+#include "stdout_sink.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,41 +31,44 @@ static bool is_stdout(const char *path)
                                       status.st_dev == stdout_status.st_dev && status.st_ino == stdout_status.st_ino);
 }
 
-static int export_to_stdout(const struct ktrace_trace *trace, const char *format)
+static int export_to_stdout(const struct ktrace_trace *trace, const struct kt_exporter *exporter)
 {
-    void *data;
-    size_t bytes;
-    if (ktrace_trace_export_memory(&data, &bytes, trace, format) < 0)
-        return cli_error_library();
-    cli_write(data, bytes);
-    free(data);
-    return CLI_OK;
+    const int result = exporter->write(cli_stdout_sink(), trace, KT_EVERY_LAUNCH);
+    return result < 0 && !ferror(stdout) ? cli_error_library() : CLI_OK; /* main tells of standard output */
 }
 
-static int report(const char *path, const char *format)
+static const char *where_to_open(const struct kt_exporter *exporter)
+{
+    return exporter == &kt_exporter_perfetto ? "https://ui.perfetto.dev"
+           : exporter == &kt_exporter_chrome ? "chrome://tracing"
+                                             : NULL;
+}
+
+static int report(const char *path, const struct kt_exporter *exporter)
 {
     struct kt_string text = KT_STRING_INIT;
+    const char *where = where_to_open(exporter);
     kt_string_append(&text, "wrote ");
     kt_string_append_visible(&text, path);
-    kt_string_append(&text, strcmp(format, "perfetto") == 0 ? ": open it at https://ui.perfetto.dev\n" : "\n");
+    kt_string_printf(&text, "%s%s\n", where ? ": open it at " : "", where ? where : "");
     return cli_print_string(&text);
 }
 
-static int export_to_new(const struct ktrace_trace *trace, const char *format)
+static int export_to_new(const struct ktrace_trace *trace, const struct kt_exporter *exporter)
 {
     char *path;
-    if (ktrace_trace_export_new(&path, trace, NULL) < 0)
+    if (kt_export_new(&path, trace, exporter, KT_EVERY_LAUNCH, NULL, trace->snapshot->name) < 0)
         return cli_error_library();
-    int status = report(path, format);
+    int status = report(path, exporter);
     free(path);
     return status;
 }
 
-static int export_to_path(const struct ktrace_trace *trace, const char *format, const char *path)
+static int export_to_path(const struct ktrace_trace *trace, const struct kt_exporter *exporter, const char *path)
 {
-    if (ktrace_trace_export(trace, format, path) < 0)
+    if (ktrace_trace_export(trace, exporter->name, path) < 0)
         return cli_error_library();
-    return report(path, format);
+    return report(path, exporter);
 }
 
 /* The names between the commas of `text`, which is cut there. NULL: memory ran out. */
@@ -78,14 +83,15 @@ static const char **split(char *text, uint64_t *count)
     return list;
 }
 
-static int export_launches(const struct ktrace_trace *trace, const char *directory, char *names_text)
+static int export_launches(const struct ktrace_trace *trace, const struct kt_exporter *exporter, const char *directory,
+                           char *names_text)
 {
     uint64_t name_count = 0, count = 0;
     const char **names = names_text ? split(names_text, &name_count) : NULL;
     if (names_text && !names)
         return cli_error("out of memory");
     char **paths;
-    const int result = ktrace_trace_export_launches(&paths, &count, trace, directory, names, name_count);
+    const int result = kt_export_launches(&paths, &count, trace, exporter, directory, names, name_count);
     free(names);
     if (result == KTRACE_ERROR_ARGUMENT && names_text)
         return cli_error("option '--names': %s", ktrace_last_error());
@@ -97,9 +103,10 @@ static int export_launches(const struct ktrace_trace *trace, const char *directo
         kt_string_append_visible(&text, paths[i]);
         kt_string_append(&text, "\n");
     }
-    if (count) {
-        kt_string_append(&text, "open them at https://ui.perfetto.dev\n");
-    } else {
+    const char *where = where_to_open(exporter);
+    if (count && where) {
+        kt_string_printf(&text, "open them at %s\n", where);
+    } else if (count == 0) {
         const char *warning = ktrace_trace_warning(trace);
         kt_string_append(&text, *warning ? "no launch has events: " : "no launch has events");
         kt_string_append_visible(&text, warning);
@@ -109,37 +116,19 @@ static int export_launches(const struct ktrace_trace *trace, const char *directo
     return cli_print_string(&text);
 }
 
-/* CLI_OK, or CLI_USAGE after an error that lists the exporters. */
-static int check_format(const char *format)
-{
-    struct kt_string text = KT_STRING_INIT;
-    for (const struct kt_exporter *const *exporter = kt_exporters; *exporter; exporter++) {
-        if (strcmp((*exporter)->name, format) == 0) {
-            kt_string_destroy(&text);
-            return CLI_OK;
-        }
-        kt_string_printf(&text, "%s%s", exporter == kt_exporters ? "" : ", ", (*exporter)->name);
-    }
-    cli_error_usage(&cli_export, "there is no exporter '%s', only: %s", format, kt_string_text(&text));
-    kt_string_destroy(&text);
-    return CLI_USAGE;
-}
-
 /* Everything in one file. */
-static int export_whole(const struct ktrace_trace *trace, const char *format, const char *output)
+static int export_whole(const struct ktrace_trace *trace, const struct kt_exporter *exporter, const char *output)
 {
     if (!output)
-        return export_to_new(trace, format);
-    return is_stdout(output) ? export_to_stdout(trace, format) : export_to_path(trace, format, output);
+        return export_to_new(trace, exporter);
+    return is_stdout(output) ? export_to_stdout(trace, exporter) : export_to_path(trace, exporter, output);
 }
 
 /* Whether `output` can take the whole of what `path` holds. */
-static int check_output(const char *path, const char *format, const char *output)
+static int check_output(const char *path, const struct kt_exporter *exporter, const char *output)
 {
-    if (!output && strcmp(format, "perfetto") != 0)
-        return cli_error_usage(&cli_export, "format '%s' needs '-o OUT'", format);
     const bool to_stdout = output && is_stdout(output);
-    if (to_stdout && isatty(STDOUT_FILENO))
+    if (to_stdout && exporter == &kt_exporter_perfetto && isatty(STDOUT_FILENO))
         return cli_error_usage(&cli_export, "the trace is not written to a terminal: redirect standard output");
     if (output && is_folder(output))
         return cli_error("%s: this is a folder: name a file in it with '-o', or write a file for each launch with "
@@ -187,8 +176,9 @@ static int run(int argc, char **argv)
         default: return CLI_USAGE;
         }
     }
-    if (check_format(format) != CLI_OK)
-        return CLI_USAGE;
+    const struct kt_exporter *exporter = kt_find_exporter(format);
+    if (!exporter)
+        return cli_error_usage(&cli_export, "%s", ktrace_last_error());
     const char *path = cli_operand(&cli_export, argc, argv, "one .ktrace file");
     if (!path)
         return CLI_USAGE;
@@ -196,39 +186,46 @@ static int run(int argc, char **argv)
         return cli_error_usage(&cli_export, "option '-o' needs a name that is not empty");
     if (names && !launches)
         return cli_error_usage(&cli_export, "option '--names' is for '--launches'");
-    if (launches && strcmp(format, "perfetto") != 0)
-        return cli_error_usage(&cli_export, "'--launches' is for the format 'perfetto'");
-    int status = launches ? check_folder(output) : check_output(path, format, output);
+    int status = launches ? check_folder(output) : check_output(path, exporter, output);
     if (status != CLI_OK)
         return status;
 
     struct ktrace_trace *trace;
     if (ktrace_trace_load(&trace, path) < 0)
         return cli_error_library();
-    status = launches ? export_launches(trace, output, names) : export_whole(trace, format, output);
+    status = launches ? export_launches(trace, exporter, output, names) : export_whole(trace, exporter, output);
     ktrace_trace_destroy(trace);
     return status;
 }
 
 const struct cli_command cli_export = {
     .name = "export",
-    .brief = "write a trace for Perfetto",
-    .help = "Usage: ktrace export [-o OUT.pftrace.gz] FILE.ktrace\n"
-            "       ktrace export --launches [--names A,B,...] [-o FOLDER] FILE.ktrace\n"
+    .brief = "write a trace for Perfetto, for chrome://tracing, or as CSV",
+    .help = "Usage: ktrace export [-f FORMAT] [-o OUT] FILE.ktrace\n"
+            "       ktrace export --launches [--names A,B,...] [-f FORMAT] [-o FOLDER] FILE.ktrace\n"
             "\n"
-            "Writes the trace as a timeline to open at https://ui.perfetto.dev: kernel, launch, SM or CU,\n"
-            "workgroup and wave (NVIDIA's warp) are nested tracks, ranges are slices on the wave's track,\n"
-            "token ranges lie on tracks below it, marks are instants, and payloads are arguments.\n"
+            "Writes the trace as a timeline, or as a table:\n"
+            "\n"
+            "  perfetto  to open at https://ui.perfetto.dev: kernel, launch, SM or CU, workgroup and wave\n"
+            "            (NVIDIA's warp) are nested tracks, ranges are slices on the wave's track, token\n"
+            "            ranges lie on tracks below it, marks are instants, and payloads are arguments\n"
+            "  chrome    JSON of trace events, for chrome://tracing and other tools: a launch is a process,\n"
+            "            a wave a thread, ranges that overlap are asynchronous events\n"
+            "  csv       ranges and marks, one a line, with times in picoseconds\n"
             "\n"
             "Options:\n"
             "  -o, --output OUT   write OUT, replacing it; '-' is standard output. Without this option:\n"
-            "                     <name>_ktrace.pftrace.gz in the current folder, where <name> is the\n"
-            "                     trace's, with a number where that exists\n"
-            "  -f, --format NAME  the exporter: perfetto (the default)\n"
+            "                     <name>_ktrace.pftrace.gz, .json or .csv in the current folder, where\n"
+            "                     <name> is the trace's, with a number where that exists\n"
+            "  -f, --format NAME  perfetto (the default), chrome or csv\n"
             "  -l, --launches     a file for each launch that has events, in the current folder or FOLDER,\n"
             "                     never over an old one. All their times are from the trace's time 0\n"
             "  -n, --names A,...  what to call these files, one name a launch in the order of 'ktrace\n"
             "                     launches': A_ktrace.pftrace.gz. Without: <kernel>_launch_<number>\n"
-            "  -h, --help         print this\n",
+            "  -h, --help         print this\n"
+            "\n"
+            "Examples:\n"
+            "  ktrace export gemm.ktrace\n"
+            "  ktrace export -f csv -o - gemm.ktrace | head\n",
     .run = run,
 };

@@ -21,7 +21,7 @@ enum {
     SYMBOLIC_LINKS = 40 /* as many as Linux follows */
 };
 
-static const struct kt_exporter *find_exporter(const char *name)
+const struct kt_exporter *kt_find_exporter(const char *name)
 {
     for (const struct kt_exporter *const *exporter = kt_exporters; *exporter; exporter++)
         if (strcmp((*exporter)->name, name) == 0)
@@ -251,7 +251,7 @@ int ktrace_trace_export(const struct ktrace_trace *trace, const char *exporter, 
 {
     if (!trace || !exporter || !path || !*path)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_export: needs a trace, an exporter and a path");
-    const struct kt_exporter *found = find_exporter(exporter);
+    const struct kt_exporter *found = kt_find_exporter(exporter);
     if (!found)
         return KTRACE_ERROR_NOT_FOUND;
 
@@ -266,7 +266,7 @@ int ktrace_trace_export_memory(void **data, size_t *bytes, const struct ktrace_t
 {
     if (!data || !bytes || !trace || !exporter)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_export_memory: needs two results, a trace and an exporter");
-    const struct kt_exporter *found = find_exporter(exporter);
+    const struct kt_exporter *found = kt_find_exporter(exporter);
     if (!found)
         return KTRACE_ERROR_NOT_FOUND;
 
@@ -296,10 +296,9 @@ void kt_safe_name(char safe[KT_SAFE_NAME_BYTES + 1], const char *name)
         strcpy(safe, "ktrace");
 }
 
-int kt_export_new(char **path, const struct ktrace_trace *trace, uint64_t launch, const char *directory,
-                  const char *name)
+int kt_export_new(char **path, const struct ktrace_trace *trace, const struct kt_exporter *exporter, uint64_t launch,
+                  const char *directory, const char *name)
 {
-    const struct kt_exporter *exporter = &kt_exporter_perfetto;
     char safe[KT_SAFE_NAME_BYTES + 1];
     kt_safe_name(safe, name);
     if (!directory)
@@ -336,5 +335,6 @@ int ktrace_trace_export_new(char **path, const struct ktrace_trace *trace, const
 {
     if (!path || !trace)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_export_new: needs a place for the path and a trace");
-    return kt_export_new(path, trace, KT_EVERY_LAUNCH, directory, trace->snapshot ? trace->snapshot->name : NULL);
+    return kt_export_new(path, trace, &kt_exporter_perfetto, KT_EVERY_LAUNCH, directory,
+                         trace->snapshot ? trace->snapshot->name : NULL);
 }

@@ -21,11 +21,17 @@ extern const struct kt_exporter kt_exporter_perfetto, kt_exporter_chrome, kt_exp
 
 /* NULL-terminated. */
 extern const struct kt_exporter *const kt_exporters[];
+/* By its name; NULL: there is none (KTRACE_ERROR_NOT_FOUND, which lists them). */
+const struct kt_exporter *kt_find_exporter(const char *name);
 
 /* Write a new file "<directory>/<name>_ktrace.<suffix>", with a number before the suffix where that exists. `name` is made
  * safe (kt_safe_name), `directory` NULL the current one. `*path` is the caller's: free() it. */
-int kt_export_new(char **path, const struct ktrace_trace *trace, uint64_t launch, const char *directory,
-                  const char *name);
+int kt_export_new(char **path, const struct ktrace_trace *trace, const struct kt_exporter *exporter, uint64_t launch,
+                  const char *directory, const char *name);
+/* ktrace_trace_export_launches with any exporter. */
+int kt_export_launches(char ***paths, uint64_t *count, const struct ktrace_trace *trace,
+                       const struct kt_exporter *exporter, const char *directory, const char *const *names,
+                       uint64_t name_count);
 
 enum { KT_SAFE_NAME_BYTES = 200 }; /* of a name within a file name; file systems take 255 */
 /* A name as a part of a file name that no shell, no file system and no directory walk takes amiss: letters, digits and _,

@@ -70,8 +70,8 @@ static void own_name(char name[KT_SAFE_NAME_BYTES + 1], const struct ktrace_trac
 /* ---- Files ------------------------------------------------------------------------------------------------------ */
 
 /* `*written` paths are there afterwards, also on failure. */
-static int write_files(char **paths, uint64_t *written, const struct ktrace_trace *trace, const char *directory,
-                       const char *const *names)
+static int write_files(char **paths, uint64_t *written, const struct ktrace_trace *trace,
+                       const struct kt_exporter *exporter, const char *directory, const char *const *names)
 {
     int status = KTRACE_OK;
     for (uint64_t i = 0; i < trace->launch_count && status == KTRACE_OK; i++) {
@@ -80,18 +80,16 @@ static int write_files(char **paths, uint64_t *written, const struct ktrace_trac
             continue;
         if (!names)
             own_name(name, trace, i);
-        status = kt_export_new(&paths[*written], trace, i, directory, names ? names[*written] : name);
+        status = kt_export_new(&paths[*written], trace, exporter, i, directory, names ? names[*written] : name);
         *written += status == KTRACE_OK;
     }
     return status;
 }
 
-int ktrace_trace_export_launches(char ***paths, uint64_t *count, const struct ktrace_trace *trace,
-                                 const char *directory, const char *const *names, uint64_t name_count)
+int kt_export_launches(char ***paths, uint64_t *count, const struct ktrace_trace *trace,
+                       const struct kt_exporter *exporter, const char *directory, const char *const *names,
+                       uint64_t name_count)
 {
-    if (!paths || !count || !trace)
-        return kt_fail(KTRACE_ERROR_ARGUMENT,
-                       "ktrace_trace_export_launches: needs places for the paths and their number, and a trace");
     const uint64_t launches = count_launches(trace);
     int status = check_names(names, name_count, launches);
     if (status < 0)
@@ -100,7 +98,7 @@ int ktrace_trace_export_launches(char ***paths, uint64_t *count, const struct kt
     uint64_t written = 0;
     if (!made)
         return KTRACE_ERROR_MEMORY;
-    status = write_files(made, &written, trace, directory, names);
+    status = write_files(made, &written, trace, exporter, directory, names);
     if (status < 0) {
         for (uint64_t i = 0; i < written; i++)
             unlink(made[i]);
@@ -110,6 +108,15 @@ int ktrace_trace_export_launches(char ***paths, uint64_t *count, const struct kt
     *paths = made;
     *count = written;
     return KTRACE_OK;
+}
+
+int ktrace_trace_export_launches(char ***paths, uint64_t *count, const struct ktrace_trace *trace,
+                                 const char *directory, const char *const *names, uint64_t name_count)
+{
+    if (!paths || !count || !trace)
+        return kt_fail(KTRACE_ERROR_ARGUMENT,
+                       "ktrace_trace_export_launches: needs places for the paths and their number, and a trace");
+    return kt_export_launches(paths, count, trace, &kt_exporter_perfetto, directory, names, name_count);
 }
 
 void ktrace_paths_free(char **paths, uint64_t count)
