@@ -89,6 +89,7 @@ struct diff {
     struct diff_row *rows; /* what matters most first */
     size_t row_count;
     size_t changed, tests; /* rows that are slower, faster or on one side only; rows that were tested */
+    size_t counts_differ;  /* rows of both sides */
 };
 /* `path`, `trace` and `options` are set. -1: memory ran out. diff_destroy in any case. */
 int diff_make(struct diff *diff);

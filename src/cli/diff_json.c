@@ -133,6 +133,7 @@ int diff_append_json(struct kt_string *out, const struct diff *diff, const struc
     kt_json_real(&json, "min_effect_percent", diff->options.min_effect_percent);
     kt_json_count(&json, "tests", diff->tests);
     kt_json_count(&json, "changed", diff->changed);
+    kt_json_count(&json, "counts_differ", diff->counts_differ);
     kt_json_key(&json, "phases");
     kt_json_open(&json, '[');
     for (size_t i = 0; i < diff->row_count; i++)

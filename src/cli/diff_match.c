@@ -127,6 +127,8 @@ static int judge(struct diff *diff)
             row->verdict = verdict_of(row, &diff->options);
         }
         diff->changed += row->verdict <= DIFF_ONLY_B;
+        diff->counts_differ +=
+            row->sample[DIFF_A] && row->sample[DIFF_B] && row->sample[DIFF_A]->count != row->sample[DIFF_B]->count;
     }
     free(p);
     return status;

@@ -51,8 +51,10 @@ static const struct kt_table_column columns[COLUMNS] = {
 static void percent_cell(struct kt_table *table, double a, double b)
 {
     const double percent = a == b ? 0 : diff_percent(a, b);
-    if (isfinite(percent))
-        kt_table_printf(table, "%+.1f %%", percent == 0 ? 0.0 : percent);
+    if (fabs(percent) < 0.05)
+        kt_table_cell(table, "0.0 %");
+    else if (isfinite(percent))
+        kt_table_printf(table, "%+.1f %%", percent);
     else
         kt_table_cell(table, NULL);
 }
@@ -133,10 +135,14 @@ static void append_verdict(struct kt_string *out, const struct diff *diff)
     if (!diff->row_count)
         kt_string_append(out, "no phases: neither trace has an event\n");
     else if (!diff->changed)
-        kt_string_append(out, "no change\n");
+        kt_string_append(out, diff->counts_differ ? "no phase is slower or faster" : "no change");
     else
-        kt_string_printf(out, "%zu of %zu phase%s changed\n", diff->changed, diff->row_count,
+        kt_string_printf(out, "%zu of %zu phase%s changed", diff->changed, diff->row_count,
                          diff->row_count == 1 ? "" : "s");
+    if (diff->counts_differ)
+        kt_string_printf(out, "; counts differ in %zu\n", diff->counts_differ);
+    else if (diff->row_count)
+        kt_string_append(out, "\n");
     for (size_t i = 0; i < diff->row_count; i++)
         few += diff->rows[i].verdict == DIFF_TOO_FEW;
     if (diff->tests)

@@ -70,6 +70,7 @@ static void assert_as_in_summary(const struct ktrace_trace *trace)
         assert_true(found);
     }
     assert_int_equal(diff.changed, 0);
+    assert_int_equal(diff.counts_differ, 0);
     for (size_t r = 0; r < diff.row_count; r++) {
         assert_true(!diff.rows[r].tested || (diff.rows[r].test.p == 1 && diff.rows[r].adjusted_p == 1));
         assert_true(diff.rows[r].shift_ns == 0);
@@ -166,6 +167,7 @@ static void one_side_only_and_too_few(void **state)
     assert_int_equal(row_of(&diff, "mainloop")->verdict, DIFF_TOO_FEW);
     assert_false(row_of(&diff, "mainloop")->tested);
     assert_int_equal(diff.changed, 2);
+    assert_int_equal(diff.counts_differ, 3); /* prologue, mainloop, k tile */
     diff_destroy(&diff);
     compare(&diff, b, a, DIFF_WAVES);
     assert_int_equal(row_of(&diff, "epilogue")->verdict, DIFF_ONLY_B);
