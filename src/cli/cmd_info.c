@@ -1,5 +1,6 @@
 #include "cli.h"
 #include "fields.h"
+#include "kinds.h"
 
 #include "../summary.h"
 #include "../trace.h"
@@ -31,18 +32,6 @@ static const char *arch_name(uint32_t arch)
     case KTRACE_ARCH_HOST: return "host";
     default: return "unknown";
     }
-}
-
-static const char *kind_name(uint8_t kind)
-{
-    static const char *const names[] = {"?", "kernel", "mark", "push", "pop", "start", "stop", "next"};
-    return kind < sizeof names / sizeof *names ? names[kind] : "?";
-}
-
-static const char *payload_name(uint8_t type)
-{
-    static const char *const names[] = {"-", "bool", "int64", "uint64", "float32", "float64", "int32", "uint32"};
-    return type < sizeof names / sizeof *names ? names[type] : "?";
 }
 
 static void append_file(text *out, const char *path, const struct kt_file_index *index)
@@ -206,28 +195,12 @@ static void append_clocks(text *out, const struct ktrace_trace *trace)
         append_host_anchors(out, &trace->snapshot->devices[0]);
 }
 
-/* Where a range ends need not be a place in the user's source: a scope's end is known as a line of ktrace's own header, or on AMD,
- * where ends keep no file, as a line of none. */
-static bool has_place(const struct kt_site *site)
-{
-    return *site->file && (*site->name || !strstr(site->file, "ktrace/device/"));
-}
-
-static const char *site_name(const struct kt_site *site)
-{
-    if (*site->name)
-        return site->name;
-    return site->kind == KTRACE_KIND_POP    ? "(end of a range)"
-           : site->kind == KTRACE_KIND_STOP ? "(end of a token)"
-                                            : "-";
-}
-
 static void append_site(text *out, const struct kt_site *site)
 {
     kt_string_printf(out, site->wide ? "  0x%016" PRIx64 : "  %18" PRIu64, site->id);
-    kt_string_printf(out, "  %-6s  %-7s  ", kind_name(site->kind), payload_name(site->payload_type));
-    kt_string_append_visible(out, site_name(site));
-    if (has_place(site)) {
+    kt_string_printf(out, "  %-6s  %-7s  ", cli_kind_name(site->kind), cli_payload_name(site->payload_type));
+    kt_string_append_visible(out, cli_site_name(site));
+    if (cli_site_has_place(site)) {
         kt_string_append(out, "  ");
         kt_string_append_visible(out, site->file);
         kt_string_printf(out, ":%u", site->line);
