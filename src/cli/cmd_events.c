@@ -2,10 +2,12 @@
 
 #include "../table.h"
 #include "event_columns.h"
+#include "progress.h"
 #include "select.h"
 #include "stdout_sink.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 enum format { TABLE, CSV, JSON_LINES };
 
@@ -34,6 +36,7 @@ static void visit(struct listing *listing, bool measure)
     const struct ktrace_trace *trace = listing->trace;
     for (uint64_t w = 0; w < trace->wave_count && listing->out->status == KTRACE_OK; w++) {
         const struct kt_wave *wave = &trace->waves[w];
+        cli_progress_set(wave->first_event, trace->event_count);
         if (!kt_selects_wave(&listing->selection, wave))
             continue;
         if (measure)
@@ -92,8 +95,11 @@ static int print_events(struct listing *listing)
     kt_text_begin(&out, cli_stdout_sink());
     if (kt_selection_begin(&listing->selection, listing->trace) < 0)
         return cli_error_library();
+    if (!isatty(STDOUT_FILENO)) /* where events are seen, they are progress enough */
+        cli_progress_begin("listing", "events");
     print_titles(listing);
     visit(listing, false);
+    cli_progress_end();
     if (listing->format == TABLE)
         print_count(listing);
     const int status = kt_text_finish(&out);
@@ -136,8 +142,8 @@ static int run(int argc, char **argv)
     if (!path)
         return CLI_USAGE;
     struct ktrace_trace *trace;
-    if (ktrace_trace_load(&trace, path) < 0)
-        return cli_error_library();
+    if (cli_load(&trace, path) != CLI_OK)
+        return CLI_FAILURE;
     listing.trace = trace;
     const int status = print_events(&listing);
     ktrace_trace_destroy(trace);

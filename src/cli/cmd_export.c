@@ -1,6 +1,7 @@
 #include "cli.h"
 
 #include "../export/export.h"
+#include "progress.h"
 #include "stdout_sink.h"
 
 #include <errno.h>
@@ -33,7 +34,10 @@ static bool is_stdout(const char *path)
 
 static int export_to_stdout(const struct ktrace_trace *trace, const struct kt_exporter *exporter)
 {
+    if (!isatty(STDOUT_FILENO))
+        cli_progress_begin("writing", "standard output");
     const int result = exporter->write(cli_stdout_sink(), trace, KT_EVERY_LAUNCH);
+    cli_progress_end();
     return result < 0 && !ferror(stdout) ? cli_error_library() : CLI_OK; /* main tells of standard output */
 }
 
@@ -57,7 +61,10 @@ static int report(const char *path, const struct kt_exporter *exporter)
 static int export_to_new(const struct ktrace_trace *trace, const struct kt_exporter *exporter)
 {
     char *path;
-    if (kt_export_new(&path, trace, exporter, KT_EVERY_LAUNCH, NULL, trace->snapshot->name) < 0)
+    cli_progress_begin("exporting", trace->snapshot->name);
+    const int result = kt_export_new(&path, trace, exporter, KT_EVERY_LAUNCH, NULL, trace->snapshot->name);
+    cli_progress_end();
+    if (result < 0)
         return cli_error_library();
     int status = report(path, exporter);
     free(path);
@@ -66,7 +73,10 @@ static int export_to_new(const struct ktrace_trace *trace, const struct kt_expor
 
 static int export_to_path(const struct ktrace_trace *trace, const struct kt_exporter *exporter, const char *path)
 {
-    if (ktrace_trace_export(trace, exporter->name, path) < 0)
+    cli_progress_begin("writing", path);
+    const int result = ktrace_trace_export(trace, exporter->name, path);
+    cli_progress_end();
+    if (result < 0)
         return cli_error_library();
     return report(path, exporter);
 }
@@ -91,7 +101,9 @@ static int export_launches(const struct ktrace_trace *trace, const struct kt_exp
     if (names_text && !names)
         return cli_error("out of memory");
     char **paths;
+    cli_progress_begin("exporting", "launches");
     const int result = kt_export_launches(&paths, &count, trace, exporter, directory, names, name_count);
+    cli_progress_end();
     free(names);
     if (result == KTRACE_ERROR_ARGUMENT && names_text)
         return cli_error("option '--names': %s", ktrace_last_error());
@@ -191,8 +203,8 @@ static int run(int argc, char **argv)
         return status;
 
     struct ktrace_trace *trace;
-    if (ktrace_trace_load(&trace, path) < 0)
-        return cli_error_library();
+    if (cli_load(&trace, path) != CLI_OK)
+        return CLI_FAILURE;
     status = launches ? export_launches(trace, exporter, output, names) : export_whole(trace, exporter, output);
     ktrace_trace_destroy(trace);
     return status;

@@ -1,5 +1,7 @@
 #include "cli.h"
 
+#include "progress.h"
+
 #include <stdlib.h>
 
 static int run(int argc, char **argv)
@@ -18,8 +20,8 @@ static int run(int argc, char **argv)
         return CLI_USAGE;
 
     struct ktrace_trace *trace;
-    if (ktrace_trace_load(&trace, path) < 0)
-        return cli_error_library();
+    if (cli_load(&trace, path) != CLI_OK)
+        return CLI_FAILURE;
     char *text;
     int result = json ? ktrace_trace_launches_json(&text, trace) : ktrace_trace_launches_text(&text, trace);
     ktrace_trace_destroy(trace);

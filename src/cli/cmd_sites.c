@@ -3,6 +3,7 @@
 #include "../json.h"
 #include "../table.h"
 #include "kinds.h"
+#include "progress.h"
 #include "site_rows.h"
 #include "stdout_sink.h"
 
@@ -146,8 +147,8 @@ static int run(int argc, char **argv)
         return CLI_USAGE;
     struct ktrace_trace *trace;
     struct site_rows rows;
-    if (ktrace_trace_load(&trace, path) < 0)
-        return cli_error_library();
+    if (cli_load(&trace, path) != CLI_OK)
+        return CLI_FAILURE;
     int status = site_rows_make(&rows, trace) < 0 ? cli_error_library() : CLI_OK;
     if (status == CLI_OK) {
         status = format == JSON  ? print_json(trace, &rows)

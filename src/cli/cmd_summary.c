@@ -2,6 +2,7 @@
 
 #include "../scan.h"
 #include "../summary.h"
+#include "progress.h"
 #include "select.h"
 #include "summary_groups.h"
 #include "terminal.h"
@@ -175,8 +176,8 @@ static int run(int argc, char **argv)
     if (!path)
         return CLI_USAGE;
     struct ktrace_trace *trace;
-    if (ktrace_trace_load(&trace, path) < 0)
-        return cli_error_library();
+    if (cli_load(&trace, path) != CLI_OK)
+        return CLI_FAILURE;
     const int result = choice.view.key_count ? print_groups(&choice, trace)
                        : choice.json         ? print_json(trace, choice.each_launch)
                                              : print_summary(&choice, trace);
