@@ -1,4 +1,5 @@
-"""What pyproject.toml cannot say: the version, which is that of the library, and the libraries that the wheel carries.
+"""What pyproject.toml cannot say: the version, which is that of the library, and what the wheel carries besides: the headers
+for kernels, and libraries.
 
 KTRACE_WHEEL_LIBRARY names the libktrace.so.0 to carry; "" carries none, and the wheel is for any platform. Without the
 variable it is that of the build tree, build/install or build/release, if there is one. A simulator beside it comes along.
@@ -44,11 +45,14 @@ def carried():
     return [(library, SONAME)] + ([(simulator, SIMULATOR)] if simulator.is_file() else [])
 
 
-class WithLibraries(build_py):
+class Carry(build_py):
     def run(self):
         super().run()
-        folder = pathlib.Path(self.build_lib) / "ktrace" / "lib"
-        shutil.rmtree(folder, ignore_errors=True)  # of a build before
+        package = pathlib.Path(self.build_lib) / "ktrace"
+        folder, include = package / "lib", package / "include"
+        for old in (folder, include):  # of a build before
+            shutil.rmtree(old, ignore_errors=True)
+        shutil.copytree(HEADER.parent, include / "ktrace")
         for library, name in carried():
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(library, folder / name)
@@ -69,4 +73,4 @@ class Tagged(bdist_wheel):
         return "py3", "none", platform
 
 
-setup(version=version(), distclass=Carrying, cmdclass={"build_py": WithLibraries, "bdist_wheel": Tagged})
+setup(version=version(), distclass=Carrying, cmdclass={"build_py": Carry, "bdist_wheel": Tagged})

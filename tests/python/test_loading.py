@@ -92,6 +92,15 @@ class Loading(support.Case):
         said = self.refusal(first + SAY, self.library)
         self.assertIn(f"this process has loaded {other} already", said)
 
+    def test_headers(self):
+        code = "import ktrace; print(ktrace.include())"
+        self.put("prefix/lib")
+        self.assertIn("ktrace/device.h was not found. Looked in " + self.path("place/ktrace/include"),
+                      self.refusal(code, self.path("prefix/lib/libktrace.so.0")))
+        shutil.copytree(os.path.join(SOURCE, "include"), self.path("prefix/include"))
+        self.assertEqual(self.answer(code, self.path("prefix/lib/libktrace.so.0")), self.path("prefix/include"))
+        self.assertTrue(os.path.samefile(ktrace.include(), os.path.join(SOURCE, "include")))
+
     def test_of_another_kind(self):
         self.assertIn("libc.so.6 has no ktrace_last_error: it is older than this package", self.refusal(SAY, "libc.so.6"))
 

@@ -68,6 +68,10 @@ class Wheel(support.Case):
         trace = os.path.join(os.path.abspath(os.environ["KTRACE_TEST_DATA"]), "h200/gemm.ktrace")
         code = f"import ktrace; print(ktrace.library(), ktrace.load({trace!r}).info['events'])"
         self.assertEqual(self.run_in(folder, code), f"{carried} 17408")
+        include = self.run_in(folder, "import ktrace; print(ktrace.include())")
+        self.assertEqual(include, os.path.join(folder, "ktrace", "include"))
+        for header in ("device.h", "record.h", "device/nvidia.h", "device/amdgcn.h"):
+            self.assertTrue(os.path.isfile(os.path.join(include, "ktrace", header)), header)
 
     def test_with_the_build_tree(self):
         place = self.path("source/build/release")
@@ -82,7 +86,7 @@ class Wheel(support.Case):
         folder = self.unpacked(wheels[0])
         self.assertFalse(os.path.exists(os.path.join(folder, "ktrace", "lib")))
         mine = sorted(name for name in os.listdir(os.path.join(SOURCE, "bindings/python/ktrace")) if name.endswith(".py"))
-        self.assertEqual(sorted(os.listdir(os.path.join(folder, "ktrace"))), mine)
+        self.assertEqual(sorted(os.listdir(os.path.join(folder, "ktrace"))), sorted(mine + ["include"]))
 
     def test_a_library_that_is_not_there(self):
         self.assertEqual(self.build("/nonexistent/libktrace.so.0"), [])

@@ -41,8 +41,8 @@ def _blocks_text(blocks):
         return blocks
     if isinstance(blocks, (tuple, list)) and 1 <= len(blocks) <= 3:
         return _numbers(blocks, "blocks")
-    raise TypeError(f"ktrace: blocks is {blocks!r}: up to three coordinates are expected, such as (0, 0, 0) or (0, '2-5', '*'), "
-                    f"or a filter as text, such as 'xcc:2 every:64'")
+    raise TypeError(f"ktrace: blocks is {blocks!r}: up to three coordinates are expected, such as (0, 0, 0) or (0, '2-5', "
+                    f"'*'), or a filter as text, such as 'xcc:2 every:64'")
 
 
 def _devices_text(devices):
@@ -175,16 +175,16 @@ class Capture:
         return self.snapshot().save(path)
 
     def export(self):
-        """Write <name>_ktrace.pftrace.gz into out_dir, with a numeric suffix where that exists; returns its path. None where there
-        are no events."""
+        """Write <name>_ktrace.pftrace.gz into out_dir, with a numeric suffix where that exists; returns its path. None
+        where there are no events."""
         handle, path = self._open(), c_void_p()
         self._library.capture_export(byref(path), handle)
         path = self._library.taken(path)
         return None if path is None else os.fsdecode(path)
 
     def export_launches(self, names=None):
-        """One file into out_dir for each launch that has events, in the order of first timestamps; returns their paths. `names`:
-        one for each, else "<kernel>_launch_<index>"."""
+        """One file into out_dir for each launch that has events, in the order of first timestamps; returns their paths.
+        `names`: one for each, else "<kernel>_launch_<index>"."""
         handle = self._open()
         return _trace.export_launches(
             self._library, names,

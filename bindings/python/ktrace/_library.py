@@ -19,7 +19,6 @@ SONAME = "libktrace.so.0"
 VERSION = (0, 1)  # before 1.0 another minor version may be another ABI
 
 log = logging.getLogger("ktrace")
-log.addHandler(logging.NullHandler())
 
 # ---- Structs of ktrace.h, in its order ---------------------------------------------------------------------------
 
@@ -255,8 +254,8 @@ def _find():
     if wanted:
         if c is not None and os.path.exists(wanted) and os.path.exists(path) and not os.path.samefile(wanted, path):
             raise _errors.LibraryError(
-                f"KTRACE_LIBRARY is {wanted!r}, but this process has loaded {path} already: captures of one would not see the "
-                f"kernels of the other. Unset it, or let it name that file")
+                f"KTRACE_LIBRARY is {wanted!r}, but this process has loaded {path} already: captures of one would not see "
+                f"the kernels of the other. Unset it, or let it name that file")
         try:
             return _open(wanted)
         except OSError as error:
@@ -288,6 +287,17 @@ def get():
             if _library is None:
                 _library = Library(*_find())
     return _library
+
+
+def include():
+    """The folder to give a compiler with -I, for `#include <ktrace/device.h>`: that of the wheel, of the checkout, or beside the
+    library. LibraryError: there is none, and where it was looked for."""
+    places = [PACKAGE / "include", PACKAGE.parent.parent.parent / "include",
+              pathlib.Path(get().path).resolve().parent.parent / "include"]
+    for place in places:
+        if (place / "ktrace" / "device.h").is_file():
+            return str(place)
+    raise _errors.LibraryError("ktrace/device.h was not found. Looked in " + ", ".join(map(str, places)))
 
 
 # ---- Values on their way in --------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Modules that the program loaded itself, made known to captures."""
 
 import ctypes
-import operator
+import numbers
 from ctypes import byref, c_char_p, c_void_p
 
 from . import _errors, _library
@@ -9,25 +9,21 @@ from . import _errors, _library
 
 def _handle(module, kind, classes):
     """The number of a module's handle, whatever holds it."""
-    name = type(module).__name__
-    accepted = f"an int, a ctypes pointer, a CuPy RawModule, or a {classes[0]} of Python bindings is expected"
-    if isinstance(module, bool) or module is None:
-        raise TypeError(f"ktrace: {kind} is {module!r}: {accepted}")
-    if isinstance(module, int):
-        number = module
+    name, package = type(module).__name__, type(module).__module__
+    if isinstance(module, numbers.Integral) and not isinstance(module, bool):
+        number = int(module)
     elif isinstance(module, ctypes._Pointer):
         number = ctypes.cast(module, c_void_p).value or 0
     elif isinstance(module, (c_void_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_int64)):
         number = module.value or 0
     elif name in classes:
         number = int(module)
-    elif name in ("RawModule", "Module") and type(module).__module__.split(".")[0] == "cupy":
+    elif name in ("RawModule", "Module") and package.split(".")[0] == "cupy":
         number = int(getattr(module, "module", module).ptr)
-    else:
-        try:
-            number = operator.index(module)  # integers of NumPy
-        except TypeError:
-            raise TypeError(f"ktrace: {kind} is a {type(module).__module__}.{name}: {accepted}") from None
+    else:  # among them handles of other things, which can be made an int as well
+        what = repr(module) if package == "builtins" else f"a {package}.{name}"
+        raise TypeError(f"ktrace: {kind} is {what}: an int, a ctypes pointer, a CuPy RawModule, or a {classes[0]} of Python "
+                        f"bindings is expected")
     if not 0 < number < 2**64:
         raise _errors.ArgumentError(f"ktrace: {kind} is {number:#x}: that is no handle; was the module loaded?")
     return c_void_p(number)

@@ -65,9 +65,9 @@ class Program:
         return self._handle
 
     def kernel(self, name):
-        """The handle of a kernel, an int: a CUfunction of the current context, or a hipFunction_t of the current device. Traced or
-        untraced as it was handed out: ask where you launch it, and before a graph is built. It is good as long as the program is
-        there."""
+        """The handle of a kernel, an int: a CUfunction of the current context, or a hipFunction_t of the current device. Traced
+        or untraced as it was handed out: ask where you launch it, and before a graph is built. It is good as long as the program
+        is there."""
         handle, function = self._open(), c_void_p()
         self._library.program_kernel(byref(function), handle, _library.text_bytes(name, "name"))
         return function.value

@@ -118,8 +118,8 @@ class Trace:
         return os.fsdecode(self._library.taken(made))
 
     def export_launches(self, names=None, *, out_dir=None):
-        """One Perfetto file for each launch that has events, in the order of first timestamps; returns their paths. `names`: one
-        for each, else "<kernel>_launch_<index>"."""
+        """One Perfetto file for each launch that has events, in the order of first timestamps; returns their paths. `names`:
+        one for each, else "<kernel>_launch_<index>"."""
         directory = _library.path_bytes(out_dir, "out_dir")
         return export_launches(
             self._library, names,
