@@ -59,7 +59,7 @@ function chooseLaunch(index) {
   const launch = report.launches[index];
   for (const name of document.querySelectorAll(".chosen")) name.textContent = `launch ${launchName(launch)}`;
   document.getElementById("launch-choice").value = String(index);
-  document.querySelectorAll("#launches tbody tr").forEach((row, i) => row.setAttribute("aria-selected", String(i === index)));
+  document.querySelectorAll("#launches tbody tr").forEach((row, i) => row.setAttribute("aria-current", String(i === index)));
   heat.launch = launch;
   setLaunchOfTimeline(launch);
   drawLegend(launch);

@@ -4,13 +4,13 @@ function warnings() {
   const { info } = report, said = [];
   const say = (count, one, many, meaning) => { if (count) said.push(`${count === 1 ? `1 ${one}` : `${grouped(count)} ${many}`}: ${meaning}`); };
   if (report.cause) said.push(report.cause);
-  say(info.waves_dropped, "wave was dropped", "waves were dropped", "the buffer was full when they started, so nothing of them is here. Record with a larger buffer_bytes.");
-  say(info.waves_unfinished, "wave is unfinished", "waves are unfinished", "they had not ended when the trace was read. They were still running, hung, or were stopped by an error.");
-  say(info.slots_lost, "slot was overwritten", "slots were overwritten", "waves recorded more than their ring holds, so their oldest events are gone. Record with more events_per_wave.");
-  say(info.ranges_unclosed, "range is unclosed", "ranges are unclosed", "nothing ended them before their wave's last event. They are drawn up to there, and are in no statistics.");
+  say(info.waves_dropped, "wave was dropped", "waves were dropped", "the buffer was full, so nothing of that is here. Record with a larger buffer_bytes (KTRACE_BUFFER_BYTES).");
+  say(info.waves_unfinished, "wave is unfinished", "waves are unfinished", "not at the end when the trace was read: still running, hung, or stopped by an error.");
+  say(info.slots_lost, "slot was overwritten", "slots were overwritten", "a wave recorded more than its ring holds, so its oldest events are gone. Record with more events_per_wave (KTRACE_EVENTS_PER_WAVE).");
+  say(info.ranges_unclosed, "range is unclosed", "ranges are unclosed", "nothing ended it before its wave's last event. It is drawn up to there, and is in no statistics.");
   say(info.ends_unmatched, "end is unmatched", "ends are unmatched", "a pop or stop found no range to close, and is not shown.");
   say(info.slots_corrupt, "slot is corrupt", "slots are corrupt", "no annotation of the module explains them.");
-  say(info.clocks_ambiguous, "wave has ambiguous clocks", "waves have ambiguous clocks", "between two events of them the clock may have wrapped unseen, so their times may be off by whole wraps.");
+  say(info.clocks_ambiguous, "wave has ambiguous clocks", "waves have ambiguous clocks", "between two events the clock may have wrapped unseen, so times may be off by whole wraps.");
   const launched = report.launches.reduce((sum, launch) => sum + launch.waves_launched, 0);
   const unexplained = launched - info.waves - info.waves_dropped - info.waves_filtered;
   if (report.extent.launches === report.extent.launches_of && unexplained > 0)

@@ -65,8 +65,7 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
-        self.call("Emulation.setDeviceMetricsOverride", **metrics)
+        self.resize(*size)
 
     def __enter__(self) -> "Browser":
         return self
@@ -120,6 +119,10 @@ class Browser:
             if "error" in answer:
                 raise RuntimeError(f"{method}: {answer['error']}")
             return answer["result"]
+
+    def resize(self, width: int, height: int) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **metrics)
 
     def open(self, path: pathlib.Path) -> None:
         self.page, self.events = path.resolve().as_uri(), []

@@ -195,7 +195,7 @@ def check_launch(page: Page, index: int) -> None:
     assert page.view()["launch"] == index
     assert f"#{index} {launch['kernel']}" in page.text("timeline-title"), page.text("timeline-title")
     selected = page.browser.evaluate(
-        "[...document.querySelectorAll('#launches tbody tr')].findIndex(row => row.getAttribute('aria-selected') === 'true')"
+        "[...document.querySelectorAll('#launches tbody tr')].findIndex(row => row.getAttribute('aria-current') === 'true')"
     )
     assert selected == index
     page.choose("heat-choice", "waves")
@@ -221,6 +221,11 @@ def check_page(page: Page) -> None:
     check_timeline(page)
     for index in range(min(3, len(page.summary["launches"]))):
         check_launch(page, index)
+    for width in (1366, 1024):  # a wide table scrolls in itself, not the page
+        page.browser.resize(width, 900)
+        widths = page.browser.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        assert widths == [width, width], widths
+    page.browser.resize(1366, 900)
     assert not page.browser.problems, page.browser.problems
 
 
