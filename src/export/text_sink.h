@@ -1,6 +1,6 @@
 /* text_sink.h - text on its way to a sink: CSV, JSON, listings of millions of events.
  *
- * Numbers are formatted here, as printf would cost more than all the rest. Errors stick: whoever writes looks at
+ * Numbers are formatted here: printf takes more for a line than all else that is done for it. Errors stick: whoever writes looks at
  * kt_text_finish, or at `status` where it is worth stopping early.
  */
 #ifndef KT_TEXT_SINK_H
