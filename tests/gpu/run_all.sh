@@ -4,7 +4,7 @@
 #   tests/gpu/run_all.sh BIN_DIR OUT_DIR [--quick] [--no-sanitizer] [--only PROGRAM ...]
 #
 # BIN_DIR holds the programs (a build's tests/gpu). OUT_DIR gets <program>.log and <program>/<case>.ktrace of each. Where
-# compute-sanitizer is on the PATH, memcheck and racecheck run over small cases afterwards. PyTorch's test runs in the
+# compute-sanitizer is on the PATH, memcheck and racecheck run over small cases afterwards. PyTorch's tests run in the
 # environment's PYTHON (python3), with KTRACE_LIBRARY (BIN_DIR/../../libktrace.so.0) and KTRACE_TORCH_CUBIN
 # (BIN_DIR/torch_layer.cubin). What fails does not keep the rest from running. --only may be repeated, and leaves the
 # sanitizer out.
@@ -48,7 +48,7 @@ mkdir -p "$out" || exit 2
 programs="test_divergence test_divergence_debug test_divergence_rdc test_divergence_shared_runtime test_payloads"
 programs="$programs test_payload_forms test_capacity test_reading test_filters test_launches test_concurrent_read test_collection"
 programs="$programs test_output test_graph test_graph_construction test_multi_device test_peek test_modules test_modules_rdc"
-programs="$programs test_program test_truth test_torch_graph"
+programs="$programs test_program test_truth test_torch_graph test_python_torch"
 for name in $chosen; do
     case " $programs " in
     *" $name "*) ;;
@@ -85,14 +85,14 @@ report() {
     fi
 }
 
-# of PyTorch, whose test is a script
+# of PyTorch, whose tests are scripts
 export KTRACE_LIBRARY="${KTRACE_LIBRARY:-$bin/../../libktrace.so.0}"
 export KTRACE_TORCH_CUBIN="${KTRACE_TORCH_CUBIN:-$bin/torch_layer.cubin}"
 
 for program in ${chosen:-$programs}; do
     log=$out/$program.log
     mkdir -p "$out/$program"
-    if [ "$program" = test_torch_graph ]; then
+    if [ -e "$here/$program.py" ]; then
         limited 280 "${PYTHON:-python3}" "$here/$program.py" --verbose $quick --save "$out/$program" >"$log" 2>&1
     elif [ -x "$bin/$program" ]; then
         limited 280 "$bin/$program" --verbose $quick --save "$out/$program" >"$log" 2>&1
