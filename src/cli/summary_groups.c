@@ -186,6 +186,40 @@ static void append_table(struct kt_string *out, const struct ktrace_trace *trace
 
 /* ---- Imbalance --------------------------------------------------------------------------------------------------- */
 
+/* Places that there are: of the imbalance's device, or of all together. */
+static uint64_t all_places(const struct ktrace_trace *trace, const struct kt_groups *groups,
+                           const struct kt_imbalance *imbalance)
+{
+    uint64_t places = 0;
+    for (uint32_t i = 0; i < trace->snapshot->device_count; i++)
+        if (!(groups->keys & 1u << KT_BY_DEVICE) || i == imbalance->of.device)
+            places += trace->snapshot->devices[i].places;
+    return places;
+}
+
+static void imbalance_cells(struct kt_table *table, const struct ktrace_trace *trace, const struct kt_groups *groups,
+                            const struct kt_imbalance *imbalance)
+{
+    const uint64_t places = all_places(trace, groups, imbalance);
+    char cell[KT_CELL_BYTES], more[KT_CELL_BYTES], place[64];
+    if (places >= imbalance->places)
+        kt_table_printf(table, "%s of %s", kt_grouped(cell, imbalance->places), kt_grouped(more, places));
+    else
+        kt_table_cell(table, kt_grouped(cell, imbalance->places)); /* how many there are is not known */
+    kt_table_cell(table, kt_duration(cell, imbalance->mean_ns));
+    kt_table_cell(table, kt_duration(cell, imbalance->max_ns));
+    if (imbalance->mean_ns > 0)
+        kt_table_printf(table, "%.3f", imbalance->max_ns / imbalance->mean_ns);
+    else
+        kt_table_cell(table, NULL);
+    kt_vocabulary_of(trace->snapshot->arch)->place(place, sizeof place, imbalance->at->of.place);
+    if (trace->snapshot->device_count > 1 && !(groups->keys & 1u << KT_BY_DEVICE))
+        kt_table_printf(table, "device %" PRIu32 " %s", trace->snapshot->devices[imbalance->at->of.device].ordinal,
+                        place);
+    else
+        kt_table_cell(table, place);
+}
+
 static void append_imbalances(struct kt_string *out, const struct ktrace_trace *trace, const struct kt_groups *groups,
                               const struct cli_grouped_view *view)
 {
@@ -207,21 +241,11 @@ static void append_imbalances(struct kt_string *out, const struct ktrace_trace *
         return;
     if (view->top && view->top < rows)
         rows = (size_t)view->top;
-    kt_string_printf(out, "\nimbalance over %s: of their totals\n", kt_places_word(arch));
+    kt_string_printf(out, "\nimbalance of totals, over the %s that have any\n", kt_places_word(arch));
     struct kt_table table = kt_table_of(columns, count);
     for (size_t i = 0; i < rows; i++) {
-        const struct kt_imbalance *imbalance = &groups->imbalances[i];
-        char cell[KT_CELL_BYTES], place[64];
-        key_cells(&table, trace, view, &keys, &imbalance->of);
-        kt_table_cell(&table, kt_grouped(cell, imbalance->places));
-        kt_table_cell(&table, kt_duration(cell, imbalance->mean_ns));
-        kt_table_cell(&table, kt_duration(cell, imbalance->max_ns));
-        if (imbalance->mean_ns > 0)
-            kt_table_printf(&table, "%.3f", imbalance->max_ns / imbalance->mean_ns);
-        else
-            kt_table_cell(&table, NULL);
-        kt_vocabulary_of(arch)->place(place, sizeof place, imbalance->at->of.place);
-        kt_table_cell(&table, place);
+        key_cells(&table, trace, view, &keys, &groups->imbalances[i].of);
+        imbalance_cells(&table, trace, groups, &groups->imbalances[i]);
     }
     kt_table_finish(out, &table);
 }
@@ -344,6 +368,7 @@ static void json_imbalances(struct kt_json *json, const struct ktrace_trace *tra
         kt_json_open(json, '{');
         json_keys(json, trace, view, &keys, &imbalance->of);
         kt_json_count(json, "places", imbalance->places);
+        kt_json_count(json, "places_there", all_places(trace, groups, imbalance));
         kt_json_real(json, "mean_ns", imbalance->mean_ns);
         kt_json_real(json, "max_ns", imbalance->max_ns);
         if (imbalance->mean_ns > 0)
