@@ -90,7 +90,7 @@ class Kernels:
     def graph(self):
         """with kernels.graph() as g: launches on g.stream; afterwards g.replay()"""
         graph = Graph(self.hip)
-        self.hip.hipStreamBeginCapture(graph.stream, c_int(0))
+        graph.begin()
         yield graph
         graph.end()
 
@@ -99,6 +99,9 @@ class Graph:
     def __init__(self, hip):
         self.hip, self.stream, self.graph, self.executable = hip, c_void_p(), c_void_p(), c_void_p()
         hip.hipStreamCreate(byref(self.stream))
+
+    def begin(self):
+        self.hip.hipStreamBeginCapture(self.stream, c_int(0))
 
     def end(self):
         self.hip.hipStreamEndCapture(self.stream, byref(self.graph))

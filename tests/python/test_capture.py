@@ -236,6 +236,18 @@ class Errors(support.KernelCase):
                 with ktrace.capture():
                     pass
 
+    def test_the_block_ends_while_a_graph_is_built(self):
+        """An error, and the capture is still open; closed, it is gone."""
+        graph, trace = support.Graph(self.kernels.hip), ktrace.capture()
+        with self.assertRaisesRegex(ktrace.StateError, "graph"):
+            with trace:
+                graph.begin()
+        self.assertTrue(ktrace.active())
+        self.launch("layer", stream=graph.stream)
+        graph.end()
+        trace.close()
+        self.assertFalse(ktrace.active())
+
     def test_options(self):
         for error, wanted, options in (
                 (TypeError, "blocks is 5: up to three coordinates", {"blocks": 5}),

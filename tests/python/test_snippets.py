@@ -40,7 +40,7 @@ class Page(support.Case):
         self.assertIn("to hold everything, begin with events_per_wave >= ", printed.getvalue())
         with open("ktrace.log", encoding="utf-8") as log:
             self.assertIn('the capture "nothing" is empty: ', log.read())
-        for name in ("gemm_ktrace.pftrace.gz", "layer_2_ktrace.pftrace.gz", "model.ktrace", "model.pftrace.gz",
+        for name in ("gemm_ktrace.pftrace.gz", "layer_2_ktrace.pftrace.gz", "model.ktrace", "model.pftrace.gz", "model.csv",
                      "collected_ktrace.pftrace.gz"):
             self.assertTrue(os.path.isfile(name), name)
 
