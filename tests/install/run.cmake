@@ -99,6 +99,16 @@ file(GLOB recording "${prefix}/share/ktrace/demo.ktrace")
 file(GLOB helpers "${prefix}/libexec/ktrace/ktrace-demo-*")
 file(GLOB_RECURSE simulator "${prefix}/lib*/libktrace_sim.so")
 
+# What shells and man look for. Manual pages are not made without awk.
+find_program(AWK NAMES mawk gawk awk)
+foreach(name bash-completion/completions/ktrace zsh/site-functions/_ktrace fish/vendor_completions.d/ktrace.fish
+        man/man1/ktrace.1 man/man1/ktrace-summary.1)
+    file(GLOB installed "${prefix}/share/${name}")
+    if(NOT installed AND NOT (name MATCHES "^man/" AND NOT AWK))
+        message(FATAL_ERROR "share/${name} is not installed")
+    endif()
+endforeach()
+
 # demo(ARGUMENT... EXPECT text): makes a demo, whose files can be read.
 set(demos 0)
 function(demo)
