@@ -213,6 +213,11 @@ def check_launch(page: Page, index: int) -> None:
         "(l => Math.max(...Array.from({length: l.waves_here}, (_, i) => columns.wave_end[l.first_wave + i] -"
         " columns.wave_begin[l.first_wave + i])) * l.tick_ps / 1000)(timeline.launch)"
     )
+    critical = page.browser.evaluate(
+        "[...timeline.launch.longest, ...timeline.launch.last].every(number =>"
+        " !(columns.wave_flags[timeline.launch.first_wave + number] & WAVE_WITHOUT))"
+    )
+    assert critical
     assert abs(in_page - most) <= max(1, most * 1e-6), (in_page, most)
 
 
