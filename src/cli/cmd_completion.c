@@ -23,6 +23,12 @@ static bool takes_file(const struct help_option *option)
     return is_one_of(option->argument, arguments, sizeof arguments / sizeof *arguments);
 }
 
+/* Several words with commas between: "KEY,..." */
+static bool takes_list(const struct help_option *option)
+{
+    return strstr(option->argument, ",...") != NULL;
+}
+
 /* Words with blanks between; false: any text may follow. */
 static bool append_words(text *out, const struct cli_command *command, const struct help_option *option)
 {
@@ -68,7 +74,7 @@ static void append_bash_option_words(text *out, const struct cli_command *comman
         } else {
             kt_string_append(out, "words='");
             append_words(out, command, &option);
-            kt_string_append(out, "'");
+            kt_string_append(out, takes_list(&option) ? "' list=yes" : "'");
         }
         kt_string_append(out, " ;;\n");
     }
@@ -96,7 +102,7 @@ static void append_bash(text *out)
                           "_ktrace()\n"
                           "{\n"
                           "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-                          "    local command=${COMP_WORDS[1]} options= words= files=\n"
+                          "    local command=${COMP_WORDS[1]} options= words= files= list=\n"
                           "    # --option=value is three words.\n"
                           "    if [[ $current == = ]]; then\n"
                           "        current=\n"
@@ -123,6 +129,9 @@ static void append_bash(text *out)
     kt_string_append(out, "    esac\n"
                           "    [[ $current == -* ]] && words=$options\n"
                           "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+                          "    if [[ $list && $current == *,* ]]; then\n"
+                          "        COMPREPLY=($(compgen -P \"${current%,*},\" -W \"$words\" -- \"${current##*,}\"))\n"
+                          "    fi\n"
                           "    [[ $current == -* ]] && files=\n"
                           "    local IFS=$'\\n'\n"
                           "    case $files in\n"
@@ -171,7 +180,7 @@ static void append_zsh_option(text *out, const struct cli_command *command, cons
         } else {
             text words = KT_STRING_INIT;
             if (append_words(&words, command, option))
-                kt_string_printf(out, "(%s)", kt_string_text(&words));
+                kt_string_printf(out, takes_list(option) ? "_values -s , word %s" : "(%s)", kt_string_text(&words));
             out->failed |= words.failed;
             kt_string_destroy(&words);
         }

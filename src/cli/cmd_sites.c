@@ -48,8 +48,12 @@ static int print_table(const struct ktrace_trace *trace, const struct site_rows 
         }
     }
     kt_table_finish(&out, &table);
-    if (rows->count == 0)
-        kt_string_append(&out, "no annotations\n");
+    if (rows->count == 0) {
+        const char *warning = ktrace_trace_warning(trace);
+        kt_string_append(&out, *warning ? "no annotations: " : "no annotations");
+        kt_string_append_visible(&out, warning);
+        kt_string_append(&out, "\n");
+    }
     if (idle)
         kt_string_printf(&out,
                          "\n%" PRIu64 " of %zu recorded nothing: not reached, filtered, or of kernels that were not "

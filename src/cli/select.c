@@ -105,8 +105,9 @@ int cli_select(const struct cli_command *command, struct kt_selection *selection
     case CLI_SELECT_KERNEL: selection->kernel = argument; return CLI_OK;
     case CLI_SELECT_PHASE:
     case CLI_SELECT_NAME: selection->name = argument; return CLI_OK;
-    case CLI_SELECT_LAUNCH:
-        return take_range(command, &selection->launch_first, &selection->launch_last, "--launch", argument, "a launch");
+    case CLI_SELECT_LAUNCH: /* '#3' is how launches are shown */
+        return take_range(command, &selection->launch_first, &selection->launch_last, "--launch",
+                          argument + (*argument == '#'), "a launch");
     case CLI_SELECT_WAVE:
         return take_range(command, &selection->wave_first, &selection->wave_last, "--wave", argument, "a wave");
     case CLI_SELECT_WORKGROUP: return take_workgroup(command, selection, argument);

@@ -2,17 +2,23 @@
 """check_completion.py --ktrace COMMAND SHELL
 
 What the completion for bash or fish offers at the ends of lines; of each command exactly the options of its help, which it
-accepts. Of zsh, that it loads.
+accepts. In zsh, which completes on a terminal only, that it offers as much.
 """
 
 import argparse
 import os
 import pathlib
+import pty
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+
+PATIENCE_S = 20
 
 # Loads the script, and completes the words of its arguments as bash does: the last one is being written.
 BASH = """
@@ -88,7 +94,62 @@ def check(shell):
     if shell.name == "bash":  # which takes --option=value for three words
         expect(["ktrace", "summary", "--by", "=", "ke"], ["kernel"])
         expect(["ktrace", "summary", "--by", "="], "phase kernel launch device sm cu workgroup wave".split())
+        expect(["ktrace", "summary", "--by", "phase,k"], ["phase,kernel"])
         expect(["ktrace", "export", "-o", "b"], ["b.txt", "bin"])
+    return faults
+
+
+class Terminal:
+    """zsh on a terminal of its own."""
+
+    def __init__(self, shell):
+        self.process, self.descriptor = pty.fork()
+        if self.process == 0:
+            os.chdir(shell.folder)
+            os.execvpe("zsh", ["zsh", "-f", "-i"], shell.environment | {"TERM": "dumb", "COLUMNS": "200"})
+        self.write("autoload -U compinit; compinit -u; eval \"$(ktrace completion zsh)\"; PS1='ready>'; LISTMAX=1000\n")
+
+    def write(self, text):
+        os.write(self.descriptor, text.encode())
+
+    def missing(self, words):
+        """Those that do not appear before PATIENCE_S."""
+        seen, end = "", time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            if select.select([self.descriptor], [], [], 0.1)[0]:
+                seen += os.read(self.descriptor, 65536).decode(errors="replace")
+            if not [word for word in words if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", seen)]:
+                return []
+        return [word for word in words if word not in seen] or words
+
+    def close(self):
+        os.close(self.descriptor)
+        os.kill(self.process, signal.SIGKILL)
+        os.waitpid(self.process, 0)
+
+
+def check_zsh(shell):
+    faults, terminal = [], Terminal(shell)
+    _, out, _ = shell.run("ktrace", "--help")
+    commands = re.findall(r"^  (\w+) ", out.split("Options:")[0], re.MULTILINE)
+    lines = {
+        "ktrace ": commands,
+        "ktrace summary --by ": "phase kernel launch device sm cu workgroup wave".split(),
+        "ktrace export -f ": ["chrome", "csv", "perfetto"],
+        "ktrace sites a": ["trace.ktrace"],
+    }
+    lines |= {f"ktrace {command} --": options_of(help_of(shell, command)) for command in commands}
+    try:
+        if terminal.missing(["ready"]):
+            return ["no prompt"]
+        for line, words in lines.items():
+            terminal.write(line + "\t\t")
+            missing = terminal.missing(words)
+            if missing:
+                faults.append(f"{line!r}: {missing} are not offered")
+            terminal.write("\x15\n")  # the line is forgotten
+    finally:
+        terminal.close()
     return faults
 
 
@@ -106,9 +167,7 @@ def main():
             pathlib.Path(folder, name).touch()
         os.makedirs(f"{folder}/a folder")
         if arguments.shell == "zsh":
-            script = 'autoload -U compinit; compinit -u; eval "$(ktrace completion zsh)"; print -r -- $_comps[ktrace]'
-            status, out, error = shell.run("zsh", "-f", "-c", script)
-            faults = [] if (status, out, error) == (0, "_ktrace\n", "") else [f"{out}{error}"]
+            faults = check_zsh(shell)
         else:
             faults = check(shell)
     print("\n".join(faults) or "correct")
