@@ -7,10 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend_choice.h"
 #include "error.h"
 #include "scan.h"
 
 /* ---- Devices ---------------------------------------------------------------------------------------------------- */
+
+#define KINDS_OF_DEVICES "devices are active, all, or numbers and ranges such as 0,2-3"
 
 int kt_device_choice_parse(struct kt_device_choice *out, const char *text, const char *who)
 {
@@ -21,6 +24,8 @@ int kt_device_choice_parse(struct kt_device_choice *out, const char *text, const
         *out = choice;
         return KTRACE_OK;
     }
+    if (strchr("0123456789-*", *scan.at) == NULL)
+        return kt_scan_fail(&scan, scan.at, KINDS_OF_DEVICES);
     do {
         struct kt_range range;
         int status = kt_scan_range(&range, &scan, KT_MAX_DEVICES - 1, "a device");
@@ -33,7 +38,7 @@ int kt_device_choice_parse(struct kt_device_choice *out, const char *text, const
             choice.largest = (uint32_t)named;
     } while (kt_scan_skip(&scan, ","));
     if (*scan.at)
-        return kt_scan_fail(&scan, scan.at, "devices are active, all, or numbers and ranges such as 0,2-3");
+        return kt_scan_fail(&scan, scan.at, KINDS_OF_DEVICES);
     *out = choice;
     return KTRACE_OK;
 }
@@ -126,6 +131,8 @@ static int read_environment(struct kt_settings *settings)
         status = kt_device_choice_parse(&settings->devices, devices, "KTRACE_DEVICES");
     if (status == KTRACE_OK && directory)
         status = keep(&settings->directory, directory);
+    if (status == KTRACE_OK && variable("KTRACE_BACKEND")) /* only whether it is one */
+        status = kt_backend_candidates(&(struct kt_backend_candidates){{0}, 0}, NULL);
     return status;
 }
 

@@ -46,7 +46,11 @@ static void test_unknown_names_are_quoted(void **state)
     assert_int_equal(begin(NULL), KTRACE_ERROR_ARGUMENT);
     assert_says("KTRACE_BACKEND asks for the backend \"Cuda\"");
     assert_int_equal(begin(""), KTRACE_ERROR_ARGUMENT);
+    assert_int_equal(begin("hip"), KTRACE_ERROR_ARGUMENT); /* as any malformed variable */
+    assert_says("KTRACE_BACKEND asks for the backend \"Cuda\"");
+    setenv("KTRACE_BACKEND", "cuda", 1);
     assert_int_equal(begin("hip"), KTRACE_ERROR_NO_DEVICE); /* the option decides */
+    assert_says("/nonexistent/libamdhip64.so");
     unsetenv("KTRACE_BACKEND");
 }
 

@@ -16,7 +16,7 @@
 
 static const char *const variables[] = {"KTRACE_ENABLE",          "KTRACE_BUFFER_BYTES", "KTRACE_EVENTS_PER_WAVE",
                                         "KTRACE_EVENTS_PER_LANE", "KTRACE_BLOCKS",       "KTRACE_DUMP_DIR",
-                                        "KTRACE_DEVICES",         "KTRACE_KEEP_LAST"};
+                                        "KTRACE_DEVICES",         "KTRACE_KEEP_LAST",    "KTRACE_BACKEND"};
 static char directory[256];
 
 static int clear_environment(void **state)
@@ -216,6 +216,7 @@ static void test_devices_that_are_not_there(void **state)
 
 #define FLAG "set it to 1 (or true, yes, on) or 0 (or false, no, off)"
 #define SIZE "a size is a number of bytes, or one with KiB, MiB, GiB or TiB (or K, M, G, T) behind it"
+#define DEVICE_KINDS "devices are active, all, or numbers and ranges such as 0,2-3"
 #define DEVICE "a device is a number, a range such as 2-5, 2- or -5, or *"
 
 static void test_malformed_values(void **state)
@@ -251,12 +252,12 @@ static void test_malformed_values(void **state)
         {"KTRACE_BLOCKS", "0,0,",
          "KTRACE_BLOCKS is \"0,0,\", at its end: a coordinate is a number, a range such as 2-5, 2- "
          "or -5, or *"},
-        {"KTRACE_DEVICES", "some", "KTRACE_DEVICES is \"some\": " DEVICE},
-        {"KTRACE_DEVICES", "all ", "KTRACE_DEVICES is \"all \": " DEVICE},
+        {"KTRACE_DEVICES", "some", "KTRACE_DEVICES is \"some\": " DEVICE_KINDS},
+        {"KTRACE_DEVICES", "all ", "KTRACE_DEVICES is \"all \": " DEVICE_KINDS},
         {"KTRACE_DEVICES", "0,", "KTRACE_DEVICES is \"0,\", at its end: " DEVICE},
-        {"KTRACE_DEVICES", "0;1",
-         "KTRACE_DEVICES is \"0;1\", at character 2: devices are active, all, or numbers and ranges such as 0,2-3"},
+        {"KTRACE_DEVICES", "0;1", "KTRACE_DEVICES is \"0;1\", at character 2: " DEVICE_KINDS},
         {"KTRACE_DEVICES", "256", "KTRACE_DEVICES is \"256\": a device is at most 255"},
+        {"KTRACE_BACKEND", "HIP", "KTRACE_BACKEND asks for the backend \"HIP\": there are \"cuda\" and \"hip\""},
         {"KTRACE_DEVICES", "3-1", "KTRACE_DEVICES is \"3-1\": the range runs backwards: write 1-3"},
     };
     (void)state;
@@ -298,6 +299,13 @@ static void test_an_option_does_not_hide_a_malformed_variable(void **state)
     setenv("KTRACE_BUFFER_BYTES", "big", 1);
     assert_int_equal(kt_settings_make(&settings, &options), KTRACE_ERROR_ARGUMENT);
     assert_string_equal(ktrace_last_error(), "KTRACE_BUFFER_BYTES is \"big\": a size is a decimal number");
+    unsetenv("KTRACE_BUFFER_BYTES");
+
+    options.backend = "hip";
+    setenv("KTRACE_BACKEND", "rocm", 1);
+    assert_int_equal(kt_settings_make(&settings, &options), KTRACE_ERROR_ARGUMENT);
+    assert_string_equal(ktrace_last_error(),
+                        "KTRACE_BACKEND asks for the backend \"rocm\": there are \"cuda\" and \"hip\"");
 }
 
 /* ---- Directories ------------------------------------------------------------------------------------------------ */
