@@ -57,7 +57,7 @@ static void put_nothing(struct kt_text *text, const struct kt_explanation *about
     else
         kt_put(text,
                "nothing was recorded: no kernel with KTRACE_KERNEL ran on the capture's device%s since the capture "
-               "began, or was last read",
+               "began, or was last read, cleared or looked at",
                plural(about->recorder_count));
 }
 
