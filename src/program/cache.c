@@ -72,7 +72,7 @@ static int is_ours(const struct stat *file)
 static int read_file(unsigned char **out, size_t *bytes, const char *path)
 {
     struct stat facts;
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a fifo would wait for a writer */
     if (file < 0)
         return kt_cache_absent();
     unsigned char *data = NULL;

@@ -195,6 +195,8 @@ static void test_files_of_others(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_false(is_there(key_a));
     assert_int_equal(rmdir(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_false(is_there(key_a));
     put(key_a, "image", 5, KT_CACHE_BYTES);
     assert_true(is_there(key_a));
     if (geteuid() == 0) {
