@@ -97,12 +97,16 @@ def pair_cases(nvcc, nvdisasm, source, arch, work):
     def case(name):
         def check():
             traced, bare = listing()[f"traced_{name}"], listing()[f"bare_{name}"]
-            if control(traced) != control(bare):
-                return f"adds {control(traced) - control(bare)}, takes away {control(bare) - control(traced)}"
             events = 2 if name == "divergent" else 8
-            if len(clock_reads(traced)) - len(clock_reads(bare)) < events:
-                return f"only {len(clock_reads(traced)) - len(clock_reads(bare))} clock reads for {events} events"
-            added = (len(traced) - len(bare)) / events  # code is padded to 128 bytes: 8 instructions at the most
+            reads = len(clock_reads(traced)) - len(clock_reads(bare))
+            if reads < events:
+                return f"only {reads} clock reads for {events} events"
+            # ptxas may peel the first turn of a loop off: then its event is there twice, and so is the loop's own branch.
+            peeled = reads - events
+            added, removed = control(traced) - control(bare), control(bare) - control(traced)
+            if removed or added.total() > peeled or set(added) - {"BRA"}:
+                return f"adds {added}, takes away {removed}"
+            added = (len(traced) - len(bare)) / reads  # code is padded to 128 bytes: 8 instructions at the most
             if added > MOST_INSTRUCTIONS[name] + 8 / events:
                 return f"{added:.1f} instructions an event, more than {MOST_INSTRUCTIONS[name]}"
             return None
