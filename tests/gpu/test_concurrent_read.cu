@@ -41,7 +41,7 @@ namespace
 
 constexpr unsigned thread_count = 4, blocks = 2, waves_per_block = 2, waves = blocks * waves_per_block;
 /* Long enough that a reader, for whom a wave is work, too, keeps up. */
-constexpr unsigned usual_spin_ns = 100000, all_waves = (1u << waves) - 1;
+constexpr unsigned usual_spin_ns = 400000, all_waves = (1u << waves) - 1;
 
 ktrace_capture_options roomy()
 {
@@ -288,7 +288,7 @@ int end_into(ledger &ledger, test::capture &capture)
 /* Reads `reads` times while the threads launch, then once more by the end. */
 void check_reads(bool replays, unsigned waves_of_launch)
 {
-    const int reads = test::quick() ? 20 : 80; /* of some 50,000 waves each */
+    const int reads = test::quick() ? 20 : 40;
     ledger ledger;
     test::capture capture;
     REQUIRE(capture.begin(roomy()) == 0);
@@ -363,7 +363,7 @@ TEST_CASE(snapshots_lose_nothing)
     ledger ledger;
     test::capture capture;
     REQUIRE(capture.begin(roomy()) == 0);
-    launchers launchers(false, 5 * usual_spin_ns);
+    launchers launchers(false, 2 * usual_spin_ns);
     uint64_t before = 0;
     for (int i = 0; i < looks; i++) {
         ktrace_trace *trace = nullptr;
