@@ -38,7 +38,7 @@ enum {
     KT_CU_SUCCESS = 0,
     KT_CU_ERROR_NO_DEVICE = 100,
     KT_CU_ERROR_NOT_FOUND = 500,
-    KT_CU_ERROR_TIMEOUT = 909, /* CUDA_ERROR_TIMEOUT: never the driver's own here */
+    KT_CU_ERROR_TIMEOUT = 909,              /* CUDA_ERROR_TIMEOUT: never the driver's own here */
     KT_CU_ERROR_STREAM_CAPTURE_FIRST = 900, /* ..._UNSUPPORTED; the others follow */
     KT_CU_ERROR_STREAM_CAPTURE_LAST = 908,  /* ..._WRONG_THREAD */
     KT_CU_MEMORYTYPE_HOST = 1,

@@ -106,11 +106,14 @@ done
 
 if [ "$sanitizer" = yes ] && [ "$ran" -gt 0 ]; then
     if command -v compute-sanitizer >/dev/null 2>&1; then
-        only_test_divergence=
-        only_test_capacity="ring_just_fits ring_overflows_with_payloads lane_ring everything_overflows read_after_overflow \
-            keep_last_ranges every_region_is_used"
-        only_test_reading="clear_and_read_twice launches_accumulate"
-        only_test_filters="box places combined"
+        # shellcheck disable=SC2034 # read by eval
+        {
+            only_test_divergence=
+            only_test_capacity="ring_just_fits ring_overflows_with_payloads lane_ring everything_overflows read_after_overflow \
+                keep_last_ranges every_region_is_used"
+            only_test_reading="clear_and_read_twice launches_accumulate"
+            only_test_filters="box places combined"
+        }
         for tool in memcheck racecheck; do
             for program in test_divergence test_capacity test_filters test_reading; do
                 [ -x "$bin/$program" ] || continue

@@ -27,7 +27,7 @@ def compiled(clang, include, chip):
 
 
 def text_of(clang, include):
-    lines = ["/* amdgcn_code.h - made by update.py from amdgcn.c with:", f" * {version_of(clang)}", " */"]
+    lines = ["/* amdgcn_code.h - made by update.py from amdgcn.c with:", f" * {version_of(clang)}", " */", "/* clang-format off */"]
     for chip in ("gfx942", "gfx950"):
         code = compiled(clang, include, chip)
         lines.append(f"static const unsigned char service_code_{chip}[{len(code)}] __attribute__((aligned(4096))) = {{")
