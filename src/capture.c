@@ -32,7 +32,7 @@ static void note_active(void)
 static void set_armed(struct ktrace_capture *capture)
 {
     armed = capture;
-    kt_capture_listen(capture);
+    kt_capture_listen(capture ? capture : background); /* what rests hears of modules that go */
 }
 
 void kt_capture_forget(void)
@@ -307,7 +307,7 @@ void kt_capture_arm_now(struct ktrace_capture *capture)
 {
     if (!kt_state_trylock())
         return;
-    if (capture == armed && kt_capture_arm(capture) < 0)
+    if (capture == armed && !capture->disarmed && kt_capture_arm(capture) < 0)
         kt_log_later("process-wide collection could not arm a module: %s", ktrace_last_error());
     kt_state_unlock();
     kt_log_told_later();
@@ -348,10 +348,10 @@ static int check_window(const struct ktrace_capture *capture, const char *call)
     return status;
 }
 
-/* Tells of a capture that ends empty. Without locks. */
-static void tell_if_empty(const struct ktrace_trace *trace)
+/* Tells of a capture that ends empty, and gave nothing before. Without locks. */
+static void tell_if_empty(const struct ktrace_trace *trace, int handed_over)
 {
-    if (trace && trace->event_count == 0 && trace->warning[0])
+    if (trace && trace->event_count == 0 && !handed_over)
         kt_log("the capture \"%s\" is empty: %s", trace->snapshot->name, trace->warning);
 }
 
@@ -359,6 +359,7 @@ int ktrace_capture_stop(struct ktrace_capture *capture)
 {
     struct kt_snapshot *fresh = NULL;
     struct ktrace_trace *shown = NULL;
+    int handed_over = 0;
     kt_operation_lock();
     int status = check_locked(capture, "ktrace_capture_stop", check_window);
     if (status == KTRACE_OK)
@@ -368,9 +369,10 @@ int ktrace_capture_stop(struct ktrace_capture *capture)
     if (status == KTRACE_OK) {
         shown = kt_trace_retain(capture->shown);
         capture->growing = 0; /* a read behind it has what came since */
+        handed_over = capture->handed_over;
     }
     unlock_operation();
-    tell_if_empty(shown);
+    tell_if_empty(shown, handed_over);
     ktrace_trace_destroy(shown);
     kt_process_wide_start(); /* if it could not begin in the window */
     return status;
@@ -436,9 +438,10 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
     else if (status == KTRACE_OK && out)
         status = nothing_to_show();
     const struct kt_failure failure = kt_failure_keep(status);
+    const int handed_over = capture->handed_over;
     destroy(capture);
     unlock_operation();
-    tell_if_empty(trace);
+    tell_if_empty(trace, handed_over);
     if (failure.status < 0)
         return kt_fail_again(&failure);
     if (out)
@@ -472,8 +475,10 @@ int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *captur
         status = kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_GO_ON);
     if (status == KTRACE_OK)
         status = kt_capture_show(capture, fresh, 0);
-    if (status == KTRACE_OK)
+    if (status == KTRACE_OK) {
         *out = kt_trace_retain(capture->shown);
+        capture->handed_over |= (*out)->event_count != 0;
+    }
     unlock_operation();
     return status;
 }
@@ -542,9 +547,8 @@ int kt_capture_end_background(struct ktrace_capture *capture)
         return status;
     }
     kt_state_lock();
-    if (capture == armed)
-        set_armed(NULL);
     background = NULL;
+    set_armed(capture == armed ? NULL : armed);
     note_active();
     unlink_live(capture);
     kt_state_unlock();

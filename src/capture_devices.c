@@ -159,11 +159,13 @@ static int for_each_arming(struct ktrace_capture *capture, int (*act)(struct kt_
 
 int kt_capture_disarm(struct ktrace_capture *capture)
 {
+    capture->disarmed = 1;
     return for_each_arming(capture, kt_arming_disarm);
 }
 
 int kt_capture_rearm(struct ktrace_capture *capture)
 {
+    capture->disarmed = 0;
     const int status = for_each_arming(capture, kt_arming_rearm);
     return status < 0 ? status : kt_capture_arm(capture);
 }
@@ -172,7 +174,7 @@ static int module_attached(struct kt_registry_listener *listener, struct kt_regi
 {
     struct ktrace_capture *capture = (struct ktrace_capture *)listener;
     int status = KTRACE_OK;
-    if (entry->arch != capture->recorders[0]->facts.arch)
+    if (capture->disarmed || entry->arch != capture->recorders[0]->facts.arch)
         return KTRACE_OK;
     if (capture->runtime && !has_owner(capture, entry->owner) &&
         capture->settings.devices.kind != KT_DEVICES_LIST) { /* the first of a device that was not in use */

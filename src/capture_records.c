@@ -6,6 +6,7 @@
 #include "error.h"
 #include "explain.h"
 #include "locks.h"
+#include "overflow.h"
 #include "trace.h"
 
 /* ---- Gathering ------------------------------------------------------------------------------------------------------ */
@@ -39,10 +40,24 @@ static int fail_on_device(const struct ktrace_capture *capture, const struct kt_
     return kt_fail(status, "device %u (%s): %.900s", recorder->facts.ordinal, recorder->facts.name, failure.sentence);
 }
 
+/* What the fullest of several devices needs: one buffer size holds for all. */
+static void add_need(struct kt_usage *need, const struct kt_usage *usage)
+{
+    struct kt_usage larger =
+        need->waves_recorded + need->waves_dropped < usage->waves_recorded + usage->waves_dropped ? *usage : *need;
+    larger.most_main_slots =
+        need->most_main_slots > usage->most_main_slots ? need->most_main_slots : usage->most_main_slots;
+    larger.most_lane_slots =
+        need->most_lane_slots > usage->most_lane_slots ? need->most_lane_slots : usage->most_lane_slots;
+    *need = larger;
+}
+
 /* All parts are taken, so that each device is clean, also when one fails. `everything`: not only what is left. */
 static int take_parts(struct ktrace_capture *capture, int everything)
 {
     struct kt_failure failure = {.status = KTRACE_OK};
+    struct kt_usage need = {0};
+    uint32_t overflowed = 0;
     for (uint32_t i = 0; i < capture->recorder_count; i++) {
         struct kt_recorder *recorder = capture->recorders[i];
         struct kt_snapshot *part = NULL;
@@ -51,10 +66,17 @@ static int take_parts(struct ktrace_capture *capture, int everything)
             continue;
         int status = kt_recorder_take(&part, &usage, recorder);
         add_usage(&capture->usage, &usage);
+        if (status == KTRACE_ERROR_OVERFLOW) {
+            overflowed++;
+            add_need(&need, &usage);
+        }
         status = status < 0 ? fail_on_device(capture, recorder, status) : add_part(&capture->taken, part);
         if (status < 0 && failure.status == KTRACE_OK)
             failure = kt_failure_keep(status);
     }
+    if (overflowed > 1 && failure.status == KTRACE_ERROR_OVERFLOW)
+        return kt_check_overflow(&capture->recorders[0]->buffer.layout, &need,
+                                 capture->recorders[0]->recording.keep_last);
     return failure.status < 0 ? kt_fail_again(&failure) : KTRACE_OK;
 }
 

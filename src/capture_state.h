@@ -15,6 +15,7 @@ struct ktrace_capture {
     struct kt_recorder *recorders[KT_MAX_DEVICES]; /* grows under the state lock, until the capture has ended */
     uint32_t recorder_count;                       /* atomic: is raised behind the pointer */
     uint32_t next_module;
+    int disarmed; /* modules that are attached now wait for kt_capture_rearm, or for another capture: under the state lock */
     uint32_t modules_late, devices_late; /* armed after begin, and not yet spoken of */
 
     /* All under the operation lock. */
@@ -24,6 +25,7 @@ struct ktrace_capture {
         *shown; /* if `growing` what was recorded since the last read or clear, as far as it was looked at; else
                                    what the last read handed over; or NULL */
     int growing;
+    int handed_over; /* a read had events: the capture was not empty, whatever its end finds */
 };
 
 /* ---- capture_devices.c --------------------------------------------------------------------------------------------- */

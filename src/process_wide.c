@@ -20,7 +20,7 @@ static struct ktrace_capture *collection; /* as long as it is ON */
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* against ending while collecting; before the operation lock */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int asked_for; /* KTRACE_ENABLE */
+static int asked_for; /* KTRACE_ENABLE, until ktrace_disable; atomic */
 
 static void read_environment(void)
 {
@@ -39,12 +39,12 @@ static void read_environment(void)
 int kt_process_wide_wanted(void)
 {
     pthread_once(&once, read_environment);
-    return asked_for || __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON;
+    return __atomic_load_n(&asked_for, __ATOMIC_RELAXED) || __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON;
 }
 
 /* ---- The end of the process ----------------------------------------------------------------------------------------- */
 
-static int take(struct ktrace_trace **out, int *is_new, const char *call);
+static int take(struct ktrace_trace **out, int *is_new, char **directory, const char *call);
 
 /* What the program did not collect itself. */
 static void export_at_exit(void)
@@ -54,7 +54,7 @@ static void export_at_exit(void)
     int is_new = 0;
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != ON)
         return;
-    if (take(&trace, &is_new, "exporting at exit") < 0) {
+    if (take(&trace, &is_new, NULL, NULL) < 0) {
         kt_tell("nothing is exported at exit: %s", ktrace_last_error());
         return;
     }
@@ -81,10 +81,14 @@ static int start(const struct ktrace_capture_options *options, int if_free)
     static int registered;
     struct ktrace_capture *capture = NULL;
     struct ktrace_capture_options named = KTRACE_CAPTURE_OPTIONS_INIT;
-    if (options == NULL)
-        options = &named;
-    named.name = program_invocation_short_name;
-    const int status = kt_capture_begin_background(&capture, options, if_free);
+    /* a size that this library does not know is judged where all options are read */
+    const int is_known =
+        options && options->struct_size > sizeof named.struct_size && options->struct_size <= sizeof named;
+    if (is_known)
+        memcpy(&named, options, options->struct_size);
+    if (named.name == NULL || *named.name == 0)
+        named.name = program_invocation_short_name;
+    const int status = kt_capture_begin_background(&capture, is_known || !options ? &named : options, if_free);
     if (status == KTRACE_OK) {
         collection = capture;
         if (!registered)
@@ -110,7 +114,7 @@ void kt_process_wide_start(void)
         kt_capture_arm_now(collection);
         return;
     }
-    if (!asked_for || !begin_starting())
+    if (!__atomic_load_n(&asked_for, __ATOMIC_RELAXED) || !begin_starting())
         return;
     const int status = start(NULL, 1);
     if (status < 0 && status != KTRACE_ERROR_STATE && !told) { /* a capture is open, or being opened: when it ends */
@@ -133,8 +137,10 @@ int ktrace_disable(void)
     int status = KTRACE_OK;
     if (__atomic_compare_exchange_n(&state, &expected, STARTING, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         status = kt_capture_end_background(collection);
-        if (status == KTRACE_OK)
+        if (status == KTRACE_OK) {
             collection = NULL;
+            __atomic_store_n(&asked_for, 0, __ATOMIC_RELAXED); /* whatever the environment says */
+        }
         __atomic_store_n(&state, status < 0 ? ON : OFF, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
@@ -150,14 +156,19 @@ void kt_process_wide_forget(void)
 
 /* ---- Collecting ----------------------------------------------------------------------------------------------------- */
 
-/* `*out` is NULL where nothing was ever collected. */
-static int take(struct ktrace_trace **out, int *is_new, const char *call)
+/* `*out` is NULL where nothing was ever collected. `call` NULL: also while a capture is open, when it rests. `*directory`, if that
+ * is wanted, is a copy of where the collection's files go, NULL for the current one: free() it. */
+static int take(struct ktrace_trace **out, int *is_new, char **directory, const char *call)
 {
     struct ktrace_trace *trace = NULL;
     pthread_mutex_lock(&lock);
-    int status = kt_capture_check_no_window(call);
-    if (status == KTRACE_OK && __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON)
+    int status = call ? kt_capture_check_no_window(call) : KTRACE_OK;
+    if (status == KTRACE_OK && __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON) {
+        const char *where = kt_capture_directory(collection);
         status = kt_capture_collect_background(&trace, is_new, collection);
+        if (directory)
+            *directory = where ? strdup(where) : NULL;
+    }
     pthread_mutex_unlock(&lock);
     if (status == KTRACE_OK)
         *out = trace;
@@ -176,7 +187,7 @@ int ktrace_summary(char **out)
     int is_new;
     if (out == NULL)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_summary: `out` is NULL");
-    int status = take(&trace, &is_new, "ktrace_summary");
+    int status = take(&trace, &is_new, NULL, "ktrace_summary");
     if (status == KTRACE_OK && !is_empty(trace))
         status = ktrace_trace_summary_text(&text, trace);
     ktrace_trace_destroy(trace);
@@ -188,15 +199,15 @@ int ktrace_summary(char **out)
 int ktrace_collect(char **path, const char *name, const char *directory)
 {
     struct ktrace_trace *trace = NULL;
-    char *answer = NULL;
+    char *answer = NULL, *own = NULL;
     int is_new;
     if (path == NULL)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_collect: `path` is NULL");
-    int status = take(&trace, &is_new, "ktrace_collect");
+    int status = take(&trace, &is_new, &own, "ktrace_collect");
     if (status == KTRACE_OK && !is_empty(trace))
         status = kt_export_new(&answer, trace, &kt_exporter_perfetto, KT_EVERY_LAUNCH,
-                               directory && *directory ? directory : kt_capture_directory(collection),
-                               name && *name ? name : "kernel");
+                               directory && *directory ? directory : own, name && *name ? name : "kernel");
+    free(own);
     ktrace_trace_destroy(trace);
     if (status == KTRACE_OK)
         *path = answer;
@@ -208,5 +219,5 @@ int ktrace_collect_trace(struct ktrace_trace **out)
     int is_new;
     if (out == NULL)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_collect_trace: `out` is NULL");
-    return take(out, &is_new, "ktrace_collect_trace");
+    return take(out, &is_new, NULL, "ktrace_collect_trace");
 }

@@ -171,7 +171,9 @@ static int prepare(struct append *append)
 {
     struct kt_snapshot *into = append->into;
     const struct kt_snapshot *from = append->from;
-    int status = merge_warnings(&append->warning, into->warning, from->warning);
+    /* Why one of them is empty is no word of the whole that is not. */
+    const int keep_first = into->wave_count || !from->wave_count, keep_second = from->wave_count || !into->wave_count;
+    int status = merge_warnings(&append->warning, keep_first ? into->warning : "", keep_second ? from->warning : "");
     for (uint64_t i = 0; i < from->module_count && status == 0; i++)
         if (append->modules[i] != NEW)
             status = merge_sites(&append->sites[i], &into->modules[append->modules[i]], &from->modules[i]);

@@ -51,7 +51,7 @@ static void say_clocks(struct kt_text *sentence, const struct ktrace_trace *trac
 static void say_devices(struct kt_text *sentence, const struct ktrace_trace *trace)
 {
     const struct kt_snapshot *snapshot = trace->snapshot;
-    for (uint32_t i = 0; i < snapshot->device_count && snapshot->device_count > 1; i++) {
+    for (uint32_t i = 0; i < snapshot->device_count && snapshot->device_count > 1 && trace->wave_count; i++) {
         const struct kt_device *device = &snapshot->devices[i];
         const double contradiction_us = trace->devices[i].contradiction_ns / 1e3;
         const char *separator = sentence->length ? "; " : "";
@@ -77,6 +77,8 @@ int kt_make_warning(struct ktrace_trace *trace)
 {
     const struct kt_snapshot *snapshot = trace->snapshot;
     struct kt_text counts = {.length = 0};
+    if (trace->wave_count && trace->event_count == 0)
+        kt_put(&counts, "waves ran, but none came to an annotation");
     say_count(&counts, snapshot->waves_dropped, "wave found no room", "waves found no room");
     say_count(&counts, trace->waves_unfinished, "wave is unfinished", "waves are unfinished");
     say_count(&counts, trace->slots_lost, "slot was overwritten", "slots were overwritten");

@@ -212,6 +212,36 @@ static void test_empty(void **state)
     ktrace_set_log(NULL, NULL);
 }
 
+/* What was said of a look that found nothing is not said of a later one that found waves; and a capture whose records were handed
+ * over does not end empty. */
+static void test_what_is_said(void **state)
+{
+    struct fixture *f = *state;
+    struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
+    struct ktrace_filter filter = KTRACE_FILTER_INIT;
+    struct ktrace_capture *capture;
+    struct ktrace_trace *trace;
+    char told[1024] = "";
+    filter.block_first[0] = filter.block_last[0] = 5;
+    options.filter = &filter;
+    ktrace_set_log(remember, told);
+    assert_int_equal(fake_begin(&capture, &f->device, &options), 0);
+    run_waves(f, 2, 1);
+    assert_int_equal(ktrace_capture_snapshot(&trace, capture), 0);
+    assert_non_null(strstr(ktrace_trace_warning(trace), "turned away all 2 waves"));
+    ktrace_trace_destroy(trace);
+    run_waves(f, 6, 2);
+    assert_int_equal(ktrace_capture_snapshot(&trace, capture), 0);
+    assert_string_equal(ktrace_trace_warning(trace), "");
+    assert_int_equal(info_of(trace).waves, 1);
+    assert_int_equal(info_of(trace).waves_filtered, 7);
+    ktrace_trace_destroy(trace);
+    assert_int_equal(waves_of(capture, ktrace_capture_read), 1);
+    assert_int_equal(end(capture), 0);
+    assert_string_equal(told, "");
+    ktrace_set_log(NULL, NULL);
+}
+
 /* An overflow costs what was on the device, not what was looked at before, and the next read is right. */
 static void test_overflow_between_looks(void **state)
 {
@@ -330,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stopped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stays_armed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_empty, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_overflow_between_looks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_graph_begins_meanwhile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_exchanged_by_the_host, set_up, tear_down),

@@ -167,7 +167,9 @@ KTRACE_DEVICE_INLINE ktrace_u32 ktrace_claim(ktrace_control_pointer control, con
     const ktrace_u64 all = lines + KTRACE_MAX_PARTITIONS * KTRACE_COUNTER_STRIDE_BYTES;
     const ktrace_u32 mask = control->partitions - 1;
     ktrace_u64 half_full = 0;
-    const ktrace_u32 first = (place->workgroup[0] * place->waves + place->wave) & mask;
+    /* consecutive waves of a row of workgroups take consecutive partitions, and launches begin at different ones */
+    const ktrace_u32 first =
+        (place->workgroup[0] * place->waves + place->wave + 5 * (ktrace_u32)ktrace_dispatch_id()) & mask;
     for (ktrace_u32 step = 0; step <= mask; step++) {
         const ktrace_u32 partition = (first + step) & mask;
         const ktrace_u64 line = lines + (ktrace_u64)partition * KTRACE_COUNTER_STRIDE_BYTES;

@@ -209,12 +209,14 @@ KTRACE_DEVICE_INLINE void write_header(bool leads, ktrace_u64 header, const stru
 }
 
 /* The region of a wave that the filter let through, or dropped_region and its half. Consecutive waves of a row of workgroups
- * take consecutive partitions. */
+ * take consecutive partitions; where they begin moves on with time, by one in 8 us, so that many small launches, and replays
+ * of one, do not fill the same partitions and leave later waves to search for others. */
 KTRACE_DEVICE_INLINE ktrace_u32 claim(const struct ktrace_control &control, const wave_place &place, ktrace_u32 lanes,
                                       bool leads, anchor *start)
 {
     struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
-    const ktrace_u32 partition = (blockIdx.x * place.waves + place.wave) & (control.partitions - 1);
+    const ktrace_u32 moved = blockIdx.x * place.waves + place.wave + (ktrace_u32)(wall_ns() >> 13);
+    const ktrace_u32 partition = moved & (control.partitions - 1);
     const ktrace_u64 taken = take_number(&counters->partition[partition].claims, leads);
     *start = read_anchor(); /* while the atomic is under way */
     const ktrace_u32 region = of_chosen(region_of(control, partition, taken), leads, lanes);
