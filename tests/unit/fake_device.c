@@ -364,7 +364,7 @@ void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_
     *wave = (struct fake_wave){.control = seen_by_wave(module)};
     if (!wave->control.mode || !wave->control.regions_per_partition)
         return;
-    const uint32_t partition = workgroup & (wave->control.partitions - 1);
+    const uint32_t partition = (workgroup + (uint32_t)grid_id * 3) & (wave->control.partitions - 1);
     if (workgroup < wave->control.filter.block_first[0] || workgroup > wave->control.filter.block_last[0]) {
         ((struct ktrace_counters *)(uintptr_t)wave->control.counters)->partition[partition].filtered++;
         return;

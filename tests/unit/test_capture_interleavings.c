@@ -41,7 +41,7 @@ static void launch(struct launcher *launcher, uint64_t clock)
         fake_wave_end(&wave, clock + 30);
     }
     fake_launch_end(&f->device, number);
-    usleep(20); /* so that what is launched between two reads fits, however slow the sanitizer makes them */
+    usleep(200); /* so that what is launched between two reads fits, however slow the sanitizer makes them */
 }
 
 static void *launch_all(void *argument)
@@ -100,15 +100,22 @@ static uint64_t whole_waves(struct ktrace_trace *trace)
     return waves;
 }
 
-static struct ktrace_capture *begin(struct fixture *f)
+/* Small buffers are quick to clear, which a sanitizer makes slow. */
+static struct ktrace_capture *begin_with(struct fixture *f, uint64_t buffer_bytes)
 {
     struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
     struct ktrace_capture *capture;
+    options.buffer_bytes = buffer_bytes;
     options.events_per_wave = 16;
     options.events_per_lane = 1;
     if (fake_begin(&capture, &f->device, &options) < 0)
         fail_msg("begin: %s", ktrace_last_error());
     return capture;
+}
+
+static struct ktrace_capture *begin(struct fixture *f)
+{
+    return begin_with(f, 64 << 20);
 }
 
 /* Every wave is in exactly one read, whole, while launches go on. */
@@ -239,8 +246,12 @@ static void *begin_on(void *argument)
     for (int i = 0; i < 200; i++) {
         struct fake_device device;
         struct ktrace_capture *capture;
+        struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
+        options.buffer_bytes = 64 << 10;
+        options.events_per_wave = 8;
+        options.events_per_lane = 1;
         fake_device_init(&device);
-        const int status = fake_begin(&capture, &device, NULL);
+        const int status = fake_begin(&capture, &device, &options);
         beginner->begun += status == KTRACE_OK;
         beginner->refused += status == KTRACE_ERROR_STATE;
         if (status == KTRACE_OK) {
@@ -281,7 +292,7 @@ static void test_destroyed_beside_launches(void **state)
     start(threads, launchers, f, launch_on);
     for (int i = 0; i < 40; i++) {
         f->device.open = 1;
-        struct ktrace_capture *capture = begin(f);
+        struct ktrace_capture *capture = begin_with(f, 4 << 20);
         sched_yield();
         if (i % 2) {
             ktrace_capture_destroy(capture);
