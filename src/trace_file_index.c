@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libdeflate.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -168,9 +167,8 @@ void kt_file_index_free(struct kt_file_index *index)
 
 int kt_file_fail(int status, const char *path)
 {
-    char sentence[1024];
-    snprintf(sentence, sizeof sentence, "%s", ktrace_last_error());
-    return kt_fail(status, "%s: %s", path, sentence);
+    const struct kt_failure failure = kt_failure_keep(status);
+    return kt_fail(status, "%s: %s", path, failure.sentence);
 }
 
 /* Up to `wanted` bytes, fewer at the end of the file; -1 with errno. */

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "host_clock.h"
+
 /* On lines of their own: the host writes one, the device the other. */
 struct mailbox {
     uint32_t question; /* 1, 2, ... */
@@ -49,26 +51,19 @@ _Static_assert(offsetof(struct mailbox, answer_ns) == 128 && offsetof(struct mai
 _Static_assert(sizeof(struct mailbox) <= KT_CLOCK_MAILBOX_BYTES, "it has room");
 _Static_assert(KT_CLOCK_QUESTIONS == 16, "as the PTX has it");
 
-static uint64_t host_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* 0: no answer for a second, by a clock that nobody sets. */
 static int ask(struct kt_host_anchor *out, struct mailbox *mailbox, uint32_t question)
 {
     struct timespec begin, now;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    out->host_before_ns = host_now_ns();
+    out->host_before_ns = kt_host_now_ns();
     __atomic_store_n(&mailbox->question, question, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&mailbox->answered, __ATOMIC_ACQUIRE) != question) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         if ((now.tv_sec - begin.tv_sec) * 1000000000ll + (now.tv_nsec - begin.tv_nsec) > 1000000000ll)
             return 0;
     }
-    out->host_after_ns = host_now_ns();
+    out->host_after_ns = kt_host_now_ns();
     out->device_ns = __atomic_load_n(&mailbox->answer_ns, __ATOMIC_RELAXED);
     return 1;
 }

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../error.h"
 #include "backend.h"
 #include "hip_api.h"
 #include "hip_modules.h"
+#include "host_clock.h"
 #include "peek.h"
 #include "service/amdgcn_code.h"
 #include "service_shape.h"
@@ -273,13 +273,6 @@ static int hip_exchange(struct kt_backend *backend, struct ktrace_counters *befo
     return leave(previous, hip, result, "exchanging the capture's counters");
 }
 
-static uint64_t host_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* By a wave of our own, as nothing documents how s_memrealtime relates to a clock that the host can read. */
 static int hip_host_anchor(struct kt_host_anchor *out, struct kt_backend *backend)
 {
@@ -293,10 +286,10 @@ static int hip_host_anchor(struct kt_host_anchor *out, struct kt_backend *backen
     uint64_t ticks = 0;
     void *parameters[] = {&hip->service_result};
     kt_hip_result result = load_service(hip);
-    anchor.host_before_ns = host_now_ns();
+    anchor.host_before_ns = kt_host_now_ns();
     if (result == KT_HIP_SUCCESS)
         result = serve(hip, hip->clock_kernel, 1, 1, parameters, &ticks, sizeof ticks);
-    anchor.host_after_ns = host_now_ns();
+    anchor.host_after_ns = kt_host_now_ns();
     const int status = leave(previous, hip, result, "reading the device's wall clock");
     if (status < 0)
         return status;

@@ -6,28 +6,9 @@
 #include <hip/hip_runtime_api.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ven_amd_loader.h>
-#include <type_traits>
 
 #include "backend/hip_api.h"
-
-template <class Ours, class Theirs>
-constexpr bool is_like = sizeof(Ours) == sizeof(Theirs) && std::is_pointer<Ours>::value
-                                                               == std::is_pointer<Theirs>::value;
-
-template <class Ours, class Theirs>
-struct matches : std::false_type {
-};
-template <class OurResult, class... Ours, class TheirResult, class... Theirs>
-struct matches<OurResult (*)(Ours...), TheirResult (*)(Theirs...)> {
-    template <bool Same, class Dummy = void>
-    struct each : std::false_type {
-    };
-    template <class Dummy>
-    struct each<true, Dummy> {
-        static constexpr bool value = is_like<OurResult, TheirResult> && (is_like<Ours, Theirs> && ...);
-    };
-    static constexpr bool value = each<sizeof...(Ours) == sizeof...(Theirs)>::value;
-};
+#include "matches.h"
 
 #define CHECK_FUNCTION(field, exported, parameters) \
     static_assert(matches<kt_hip_result(*) parameters, decltype(&::exported)>::value, #exported);

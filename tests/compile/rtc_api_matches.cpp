@@ -1,7 +1,6 @@
 /* src/backend/rtc_api.h against nvrtc.h, or with RTC_OF_HIP against hiprtc.h: enumerators, and of each function how many parameters
  * it has and which are pointers, integers of which size. Compiling it is the test. */
 #include <cstddef>
-#include <type_traits>
 
 #if defined(RTC_OF_HIP)
 #define __HIP_PLATFORM_AMD__ 1
@@ -13,25 +12,7 @@
 #endif
 
 #include "backend/rtc_api.h"
-
-template <class Ours, class Theirs>
-constexpr bool is_like = sizeof(Ours) == sizeof(Theirs) && std::is_pointer<Ours>::value
-                                                               == std::is_pointer<Theirs>::value;
-
-template <class Ours, class Theirs>
-struct matches : std::false_type {
-};
-template <class OurResult, class... Ours, class TheirResult, class... Theirs>
-struct matches<OurResult (*)(Ours...), TheirResult (*)(Theirs...)> {
-    template <bool Same, class Dummy = void>
-    struct each : std::false_type {
-    };
-    template <class Dummy>
-    struct each<true, Dummy> {
-        static constexpr bool value = is_like<OurResult, TheirResult> && (is_like<Ours, Theirs> && ...);
-    };
-    static constexpr bool value = each<sizeof...(Ours) == sizeof...(Theirs)>::value;
-};
+#include "matches.h"
 
 #define CHECK_FUNCTION(field, nvidia, amd, parameters) \
     static_assert(matches<kt_rtc_result(*) parameters, decltype(&::THEIRS(nvidia, amd))>::value, #field);

@@ -31,12 +31,9 @@ static void load(const uint8_t *data, size_t bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     load(data, bytes);
-    uint8_t *repaired = malloc(bytes ? bytes : 1);
+    uint8_t *repaired = repaired_copy(data, bytes);
     if (!repaired)
         return 0;
-    if (bytes)
-        memcpy(repaired, data, bytes);
-    repair(repaired, bytes);
     load(repaired, bytes);
     free(repaired);
     return 0;

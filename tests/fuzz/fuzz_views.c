@@ -64,12 +64,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct ktrace_trace *trace;
     struct site_rows rows;
     struct kt_sink sink = {.write = discard};
-    uint8_t *repaired = malloc(bytes ? bytes : 1);
+    uint8_t *repaired = repaired_copy(data, bytes);
     if (!repaired)
         return 0;
-    if (bytes)
-        memcpy(repaired, data, bytes);
-    repair(repaired, bytes);
     const int loaded = ktrace_trace_load_memory(&trace, repaired, bytes);
     free(repaired);
     if (loaded < 0)

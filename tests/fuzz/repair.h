@@ -6,6 +6,7 @@
 #include "trace_file.h"
 
 #include <libdeflate.h>
+#include <stdlib.h>
 #include <string.h>
 
 static inline uint64_t repair_get(const uint8_t *data, unsigned bytes)
@@ -43,6 +44,18 @@ static inline void repair(uint8_t *data, size_t bytes)
         memset(data + at + payload_bytes, 0, (size_t)padding);
         at += (size_t)(payload_bytes + padding);
     }
+}
+
+/* A copy of `data` that is repaired: free() it. NULL when memory ran out. */
+static inline uint8_t *repaired_copy(const uint8_t *data, size_t bytes)
+{
+    uint8_t *copy = malloc(bytes ? bytes : 1);
+    if (!copy)
+        return NULL;
+    if (bytes)
+        memcpy(copy, data, bytes);
+    repair(copy, bytes);
+    return copy;
 }
 
 #endif

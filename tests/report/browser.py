@@ -1,7 +1,7 @@
 """Chromium without a window, through the DevTools protocol over a pipe: no web socket, no package.
 
     with Browser(executable, size=(1280, 900)) as browser:
-        browser.open("file:///tmp/report.html")
+        browser.open(pathlib.Path("report.html").resolve().as_uri())
         assert browser.evaluate("document.title") == "..."
         assert not browser.problems
 """
