@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/host_clock.h"
 #include "capture_state.h"
 #include "error.h"
 #include "explain.h"
@@ -227,11 +228,14 @@ int kt_capture_peek(struct kt_snapshot **out, struct ktrace_capture *capture)
     }
     if (status == KTRACE_OK)
         status = finish_snapshot(sum, capture, &usage);
-    if (status < 0)
+    if (status < 0) {
         kt_snapshot_destroy(sum);
-    else
-        *out = sum;
-    return status;
+        return status;
+    }
+    if (!(sum->flags & KT_SNAPSHOT_SIMULATED))
+        sum->taken_ns = kt_host_now_ns();
+    *out = sum;
+    return KTRACE_OK;
 }
 
 /* ---- What is shown -------------------------------------------------------------------------------------------------- */

@@ -71,6 +71,9 @@ struct kt_snapshot {
     uint32_t flags; /* enum kt_snapshot_flags */
     uint32_t main_ring_slots, lane_ring_slots;
     uint64_t buffer_bytes; /* of each device */
+    uint64_t
+        taken_ns; /* of a peek, when it was taken on the host's CLOCK_REALTIME: how long ago its last events were. 0: not
+                          known; a simulator's times have nothing to do with it */
     /* Sums over the devices. */
     uint64_t regions, waves_dropped, waves_filtered;
 

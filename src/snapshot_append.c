@@ -269,6 +269,7 @@ static void change(struct append *append)
     if (from->slot_count)
         memcpy(into->slots + into->slot_count, from->slots, from->slot_count * sizeof *into->slots);
     into->flags |= from->flags;
+    into->taken_ns = into->taken_ns > from->taken_ns ? into->taken_ns : from->taken_ns;
     into->wave_count += from->wave_count;
     into->slot_count += from->slot_count;
     free(into->warning);

@@ -73,6 +73,7 @@ int kt_snapshot_copy(struct kt_snapshot **out, const struct kt_snapshot *snapsho
     copy->main_ring_slots = snapshot->main_ring_slots;
     copy->lane_ring_slots = snapshot->lane_ring_slots;
     copy->buffer_bytes = snapshot->buffer_bytes;
+    copy->taken_ns = snapshot->taken_ns;
     copy->regions = snapshot->regions;
     copy->waves_dropped = snapshot->waves_dropped;
     copy->waves_filtered = snapshot->waves_filtered;

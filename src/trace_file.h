@@ -34,7 +34,8 @@ enum kt_file_section_type {
     KT_FILE_RINGS = KT_FILE_SECTION_TYPE('R', 'I', 'N', 'G'),
     KT_FILE_SLOTS = KT_FILE_SECTION_TYPE('S', 'L', 'O', 'T'),
     KT_FILE_ORDINAL = KT_FILE_SECTION_TYPE('O', 'R', 'D', 'N'), /* of one device whose ordinal is not 0; optional */
-    KT_FILE_DEVICES = KT_FILE_SECTION_TYPE('D', 'E', 'V', 'S')  /* of several devices */
+    KT_FILE_DEVICES = KT_FILE_SECTION_TYPE('D', 'E', 'V', 'S'), /* of several devices */
+    KT_FILE_TAKEN = KT_FILE_SECTION_TYPE('T', 'A', 'K', 'N')    /* when a peek was taken; optional */
 };
 enum kt_file_features {
     KT_FILE_AMDGCN = 1, /* rings with overhangs, and sites that are counted: exactly where the architecture is amdgcn */
@@ -68,6 +69,8 @@ struct kt_file_index {
 /* Write `snapshot` to `path`, replacing a file there in one step: other processes see the old file or the new one. One
  * that kt_check_snapshot refuses is not written: it could not be loaded. */
 int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path);
+/* The same bytes in memory: `*data` is the caller's, free() it. */
+int kt_snapshot_save_memory(void **data, size_t *bytes, const struct kt_snapshot *snapshot);
 /* Nothing in `data` is trusted. Memory used is proportional to `bytes`. */
 int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes);
 

@@ -274,6 +274,12 @@ static int load_ordinal(struct kt_snapshot *snapshot, struct payload *payload)
     return end_payload(payload);
 }
 
+static int load_taken(struct kt_snapshot *snapshot, struct payload *payload)
+{
+    snapshot->taken_ns = kt_read_u64(&payload->reader);
+    return end_payload(payload);
+}
+
 static int load_device(struct kt_device *device, struct payload *payload)
 {
     struct kt_reader *reader = &payload->reader;
@@ -360,6 +366,7 @@ int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
         {KT_FILE_RINGS, load_rings, false}, /* is checked against waves and slots */
         {KT_FILE_ORDINAL, load_ordinal, true},
         {KT_FILE_DEVICES, load_devices, true}, /* is checked against INFO, ANCH and modules */
+        {KT_FILE_TAKEN, load_taken, true},
     };
     if (!data && bytes)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "a trace cannot be loaded from NULL");

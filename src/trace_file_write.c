@@ -27,7 +27,7 @@ struct section {
     size_t span_count;
 };
 
-enum { SECTIONS_MAX = 7 };
+enum { SECTIONS_REQUIRED = 6, SECTIONS_MAX = 8 };
 
 static uint64_t section_payload_bytes(const struct section *section)
 {
@@ -227,7 +227,7 @@ static int put_section(struct kt_sink *sink, const struct section *section)
 
 /* What sections are made of, where it is not the snapshot's own memory. */
 struct texts {
-    struct kt_string info, anchors, modules, rings, devices;
+    struct kt_string info, anchors, modules, rings, devices, taken;
     struct span *slots;
     size_t slot_spans;
 };
@@ -243,7 +243,10 @@ static int encode(struct texts *texts, const struct kt_snapshot *snapshot)
         encode_devices(&texts->devices, snapshot);
     else if (snapshot->devices[0].ordinal)
         kt_write_u32(&texts->devices, snapshot->devices[0].ordinal);
-    const struct kt_string *all[] = {&texts->info, &texts->anchors, &texts->modules, &texts->rings, &texts->devices};
+    if (snapshot->taken_ns)
+        kt_write_u64(&texts->taken, snapshot->taken_ns);
+    const struct kt_string *all[] = {&texts->info,  &texts->anchors, &texts->modules,
+                                     &texts->rings, &texts->devices, &texts->taken};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i]->failed)
             return kt_fail_memory(all[i]->length);
@@ -257,6 +260,7 @@ static void free_texts(struct texts *texts)
     kt_string_destroy(&texts->modules);
     kt_string_destroy(&texts->rings);
     kt_string_destroy(&texts->devices);
+    kt_string_destroy(&texts->taken);
     free(texts->slots);
 }
 
@@ -268,8 +272,9 @@ static int put_all(struct kt_sink *sink, const struct kt_snapshot *snapshot, con
     const struct span waves = {snapshot->waves, snapshot->wave_count * sizeof *snapshot->waves};
     const struct span rings = {texts->rings.text, texts->rings.length};
     const struct span devices = {texts->devices.text, texts->devices.length};
+    const struct span taken = {texts->taken.text, texts->taken.length};
     const int several = has_several(snapshot);
-    const struct section sections[SECTIONS_MAX] = {
+    struct section sections[SECTIONS_MAX] = {
         {KT_FILE_INFO, KT_FILE_REQUIRED, &info, 1},
         {KT_FILE_ANCHORS, KT_FILE_REQUIRED, &anchors, 1},
         {KT_FILE_MODULES, KT_FILE_REQUIRED, &modules, 1},
@@ -277,8 +282,12 @@ static int put_all(struct kt_sink *sink, const struct kt_snapshot *snapshot, con
         {KT_FILE_RINGS, KT_FILE_REQUIRED, &rings, 1},
         {KT_FILE_SLOTS, KT_FILE_REQUIRED, texts->slots, texts->slot_spans},
         {several ? KT_FILE_DEVICES : KT_FILE_ORDINAL, several ? KT_FILE_REQUIRED : 0, &devices, 1},
+        {KT_FILE_TAKEN, 0, &taken, 1},
     };
-    const uint32_t count = SECTIONS_MAX - (devices.bytes == 0);
+    uint32_t count = SECTIONS_REQUIRED; /* of the others those that say something */
+    for (uint32_t i = SECTIONS_REQUIRED; i < SECTIONS_MAX; i++)
+        if (section_payload_bytes(&sections[i]))
+            sections[count++] = sections[i];
     const uint64_t features =
         (snapshot->arch == KTRACE_ARCH_AMDGCN ? KT_FILE_AMDGCN : 0u) | (several ? KT_FILE_SEVERAL : 0u);
     int result = put_header(sink, sections, count, features);
@@ -287,25 +296,46 @@ static int put_all(struct kt_sink *sink, const struct kt_snapshot *snapshot, con
     return result;
 }
 
+/* Sections of what could be loaded again. */
+static int prepare(struct texts *texts, const struct kt_snapshot *snapshot)
+{
+    if (snapshot->module_count > UINT32_MAX)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "a trace file holds at most 2^32 - 1 modules");
+    const int result = kt_check_snapshot(snapshot);
+    return result < 0 ? result : encode(texts, snapshot);
+}
+
 int kt_snapshot_save(const struct kt_snapshot *snapshot, const char *path)
 {
     if (!snapshot || !path || !*path)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "a trace cannot be saved without %s", snapshot ? "a path" : "a trace");
-    if (snapshot->module_count > UINT32_MAX)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: a file holds at most 2^32 - 1 modules", path);
-    int result = kt_check_snapshot(snapshot); /* or it could not be loaded */
-    if (result < 0)
-        return result;
-
-    struct texts texts = {KT_STRING_INIT, KT_STRING_INIT, KT_STRING_INIT, KT_STRING_INIT, KT_STRING_INIT, NULL, 0};
+    struct texts texts = {.slots = NULL};
     struct kt_file_sink file;
-    result = encode(&texts, snapshot);
+    int result = prepare(&texts, snapshot);
     if (result == 0)
         result = kt_file_sink_replace(&file, path);
     if (result == 0)
         result = kt_file_sink_close(&file, put_all(&file.sink, snapshot, &texts));
     free_texts(&texts);
     return result;
+}
+
+int kt_snapshot_save_memory(void **data, size_t *bytes, const struct kt_snapshot *snapshot)
+{
+    struct texts texts = {.slots = NULL};
+    struct kt_memory_sink memory;
+    kt_memory_sink_init(&memory);
+    int result = prepare(&texts, snapshot);
+    if (result == 0)
+        result = put_all(&memory.sink, snapshot, &texts);
+    free_texts(&texts);
+    if (result < 0) {
+        kt_pb_destroy(&memory.buffer);
+        return result;
+    }
+    *data = memory.buffer.data;
+    *bytes = memory.buffer.bytes;
+    return KTRACE_OK;
 }
 
 int ktrace_trace_save(const struct ktrace_trace *trace, const char *path)

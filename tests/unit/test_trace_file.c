@@ -4,12 +4,24 @@
 
 /* ---- Round trips ------------------------------------------------------------------------------------------------- */
 
+static void assert_in_memory(const struct kt_snapshot *snapshot, struct bytes expected)
+{
+    void *data;
+    size_t bytes;
+    assert_int_equal(kt_snapshot_save_memory(&data, &bytes, snapshot), 0);
+    assert_int_equal(bytes, expected.count);
+    assert_memory_equal(data, expected.data, bytes);
+    free(data);
+}
+
 static void test_round_trip(void **state)
 {
     (void)state;
     struct kt_snapshot *snapshots[] = {small_snapshot(), build_example(6, 3, 40), build_nothing(), build_two_devices()};
+    snapshots[1]->taken_ns = snapshots[3]->taken_ns = 1700000000123456789;
     for (size_t i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
         struct bytes first = saved(snapshots[i]);
+        assert_in_memory(snapshots[i], first);
         assert_loads(snapshots[i], first.data, first.count);
         struct kt_snapshot *loaded;
         assert_int_equal(kt_snapshot_load(&loaded, first.data, first.count), 0);
@@ -357,6 +369,26 @@ static void test_number_of_one_device(void **state)
     kt_snapshot_destroy(snapshot);
 }
 
+/* One section more than the same snapshot whose time is not known, and nothing else: readers of before skip it. */
+static void test_time_of_a_peek(void **state)
+{
+    (void)state;
+    struct kt_snapshot *snapshot = build_example(1, 1, 1);
+    struct bytes without = saved(snapshot);
+    snapshot->taken_ns = 1700000000123456789;
+    struct bytes with = saved(snapshot);
+    const size_t section = section_of(&with, KT_FILE_TAKEN);
+    assert_int_equal(section, without.count);
+    assert_int_equal(with.count, section + KT_FILE_SECTION_HEADER_BYTES + 8);
+    assert_int_equal(repair_get(with.data + section + 4, 4), 0); /* flags */
+    assert_memory_equal(with.data + KT_FILE_HEADER_BYTES, without.data + KT_FILE_HEADER_BYTES,
+                        section - KT_FILE_HEADER_BYTES);
+    assert_change_refused(&with, section + 8, 7, 8, KTRACE_ERROR_FORMAT, "section TAKN");
+    free(without.data);
+    free(with.data);
+    kt_snapshot_destroy(snapshot);
+}
+
 /* Readers of before refuse the file for its feature, and would for the section. */
 static void test_several_devices(void **state)
 {
@@ -545,6 +577,7 @@ int main(void)
         cmocka_unit_test(test_future_sections),
         cmocka_unit_test(test_missing_and_repeated_sections),
         cmocka_unit_test(test_number_of_one_device),
+        cmocka_unit_test(test_time_of_a_peek),
         cmocka_unit_test(test_several_devices),
         cmocka_unit_test(test_sections_in_any_order),
         cmocka_unit_test(test_load_refuses_paths),

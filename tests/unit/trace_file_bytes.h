@@ -134,10 +134,11 @@ static inline bool same_snapshots(const struct kt_snapshot *a, const struct kt_s
 {
     return strcmp(a->name, b->name) == 0 && strcmp(a->warning, b->warning) == 0 && a->arch == b->arch &&
            a->flags == b->flags && a->main_ring_slots == b->main_ring_slots &&
-           a->lane_ring_slots == b->lane_ring_slots && a->buffer_bytes == b->buffer_bytes && a->regions == b->regions &&
-           a->waves_dropped == b->waves_dropped && a->waves_filtered == b->waves_filtered &&
-           a->wave_count == b->wave_count && same_bytes(a->waves, b->waves, a->wave_count * sizeof *a->waves) &&
-           same_devices(a, b) && same_modules(a, b) && same_rings(a, b);
+           a->lane_ring_slots == b->lane_ring_slots && a->buffer_bytes == b->buffer_bytes &&
+           a->taken_ns == b->taken_ns && a->regions == b->regions && a->waves_dropped == b->waves_dropped &&
+           a->waves_filtered == b->waves_filtered && a->wave_count == b->wave_count &&
+           same_bytes(a->waves, b->waves, a->wave_count * sizeof *a->waves) && same_devices(a, b) &&
+           same_modules(a, b) && same_rings(a, b);
 }
 
 static inline void assert_loads(const struct kt_snapshot *expected, const void *data, size_t bytes)
