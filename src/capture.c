@@ -11,6 +11,7 @@
 #include "log.h"
 #include "process_wide.h"
 #include "trace.h"
+#include "watch.h"
 
 /* All under the state lock, and changed under the operation lock as well. */
 static struct ktrace_capture *live;       /* all that were not destroyed */
@@ -204,6 +205,8 @@ static int start(struct ktrace_capture *capture, struct kt_backend *const *backe
         disarmed = kt_capture_disarm(capture);
         kt_fail_again(&failure);
     } else {
+        static uint32_t captures;
+        capture->facts = (struct kt_capture_facts){.number = ++captures, .is_background = is_background};
         link_live(capture);
         set_armed(capture);
         *(is_background ? &background : &window) = capture;
@@ -280,6 +283,8 @@ static int begin(struct ktrace_capture **out, struct kt_backend *const *backends
         }
         return status;
     }
+    if (capture->settings.watch)
+        kt_watch_start();
     *out = capture;
     return KTRACE_OK;
 }
@@ -569,4 +574,16 @@ int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capture *captur
         status = kt_capture_peek(&snapshot, capture);
     kt_state_unlock();
     return status < 0 ? status : kt_trace_from_snapshot(out, snapshot);
+}
+
+int kt_capture_peek_armed(struct kt_snapshot **out, struct kt_capture_facts *facts)
+{
+    kt_state_lock();
+    int status = armed ? kt_capture_peek(out, armed)
+                       : kt_fail(KTRACE_ERROR_STATE, "no capture is open in this process now, and no process-wide "
+                                                     "collection is on");
+    if (armed)
+        *facts = armed->facts;
+    kt_state_unlock();
+    return status;
 }

@@ -27,6 +27,15 @@ void kt_capture_arm_now(struct ktrace_capture *capture);
 /* KTRACE_ERROR_STATE while a capture is open. */
 int kt_capture_check_no_window(const char *call);
 
+/* Which capture modules record for, and how far it is. */
+struct kt_capture_facts {
+    uint32_t number;   /* captures of the process are counted from 1 */
+    int is_background; /* process-wide collection */
+    uint64_t gathered; /* how often its records were taken from the devices, or forgotten */
+};
+/* ktrace_capture_peek of that one, before it is decoded. KTRACE_ERROR_STATE: there is none. */
+int kt_capture_peek_armed(struct kt_snapshot **out, struct kt_capture_facts *facts);
+
 /* Where the capture's exports go; NULL: the current directory. */
 const char *kt_capture_directory(const struct ktrace_capture *capture);
 

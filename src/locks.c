@@ -4,6 +4,7 @@
 
 #include "capture.h"
 #include "process_wide.h"
+#include "watch.h"
 
 static pthread_mutex_t operation = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t state = PTHREAD_MUTEX_INITIALIZER;
@@ -58,6 +59,7 @@ static void child_after_fork(void)
     pthread_mutex_init(&state, NULL);
     kt_capture_forget();
     kt_process_wide_forget();
+    kt_watch_forget();
 }
 
 __attribute__((constructor)) static void watch_forks(void)

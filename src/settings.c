@@ -118,6 +118,8 @@ static int read_environment(struct kt_settings *settings)
     const char *devices = variable("KTRACE_DEVICES"), *directory = variable("KTRACE_DUMP_DIR");
     int status = read_flag(&settings->enable, "KTRACE_ENABLE");
     if (status == KTRACE_OK)
+        status = read_flag(&settings->watch, "KTRACE_WATCH");
+    if (status == KTRACE_OK)
         status = read_flag(&settings->keep_last, "KTRACE_KEEP_LAST");
     if (status == KTRACE_OK && bytes)
         status = kt_parse_bytes(&settings->buffer_bytes, "KTRACE_BUFFER_BYTES", bytes);

@@ -32,6 +32,7 @@ struct kt_device_choice {
 
 struct kt_settings {
     int enable;                                /* KTRACE_ENABLE */
+    int watch;                                 /* KTRACE_WATCH */
     char *name;                                /* never NULL */
     uint64_t buffer_bytes;                     /* 0: the default */
     uint32_t events_per_wave, events_per_lane; /* 0: the default */
