@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGES = ["*.md", "docs/*.md", "examples/*.md", "sim/*.md", "bench/*.md", "tests/*/*.md", "bindings/*/*.md"]
+PAGES = ["*.md", "docs/**/*.md", "examples/*.md", "sim/*.md", "bench/*.md", "tests/*/*.md", "bindings/*/*.md"]
 FOLDERS = "src|tests|include|sim|bench|docs|examples|cmake|bindings"
 
 
@@ -52,7 +52,7 @@ def problems(page):
 
 
 def main():
-    pages = sorted({page for form in PAGES for page in glob.glob(os.path.join(ROOT, form))})
+    pages = sorted({page for form in PAGES for page in glob.glob(os.path.join(ROOT, form), recursive=True)})
     found = [(page, *problem) for page in pages for problem in problems(page)]
     for page, number, what, problem in found:
         print(f"{os.path.relpath(page, ROOT)}:{number}: {what}: {problem}")

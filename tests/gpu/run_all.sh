@@ -6,8 +6,8 @@
 # BIN_DIR holds the programs (a build's tests/gpu). OUT_DIR gets <program>.log and <program>/<case>.ktrace of each. Where
 # compute-sanitizer is on the PATH, memcheck and racecheck run over small cases afterwards. PyTorch's tests run in the
 # environment's PYTHON (python3), with KTRACE_LIBRARY (BIN_DIR/../../libktrace.so.0) and KTRACE_TORCH_CUBIN
-# (BIN_DIR/torch_layer.cubin). What fails does not keep the rest from running. --only may be repeated, and leaves the
-# sanitizer out.
+# (BIN_DIR/torch_layer.cubin), and the documentation's with KTRACE_DOCS_SITE (BIN_DIR/../docs/site, which `ctest -L docs` makes
+# and fills). What fails does not keep the rest from running. --only may be repeated, and leaves the sanitizer out.
 #
 # Exit status: 0, or 1 when a program failed or found errors, or 77 when every program was skipped.
 set -u
@@ -48,7 +48,7 @@ mkdir -p "$out" || exit 2
 programs="test_divergence test_divergence_debug test_divergence_rdc test_divergence_shared_runtime test_payloads"
 programs="$programs test_payload_forms test_capacity test_reading test_filters test_launches test_concurrent_read test_collection"
 programs="$programs test_output test_graph test_graph_construction test_multi_device test_peek test_modules test_modules_rdc"
-programs="$programs test_program test_truth test_torch_graph test_python_torch"
+programs="$programs test_program test_truth test_torch_graph test_python_torch test_docs"
 for name in $chosen; do
     case " $programs " in
     *" $name "*) ;;
@@ -88,6 +88,8 @@ report() {
 # of PyTorch, whose tests are scripts
 export KTRACE_LIBRARY="${KTRACE_LIBRARY:-$bin/../../libktrace.so.0}"
 export KTRACE_TORCH_CUBIN="${KTRACE_TORCH_CUBIN:-$bin/torch_layer.cubin}"
+# what pages of the documentation have built, by `ctest -L docs`
+export KTRACE_DOCS_SITE="${KTRACE_DOCS_SITE:-$bin/../docs/site}"
 
 for program in ${chosen:-$programs}; do
     log=$out/$program.log
