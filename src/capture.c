@@ -10,6 +10,8 @@
 #include "locks.h"
 #include "log.h"
 #include "process_wide.h"
+#include "record_captures.h"
+#include "record_session.h"
 #include "trace.h"
 #include "watch.h"
 
@@ -28,6 +30,26 @@ int ktrace_active(void)
 static void note_active(void)
 {
     __atomic_store_n(&active, window != NULL || background != NULL, __ATOMIC_RELAXED);
+}
+
+struct ktrace_capture *kt_capture_live(void)
+{
+    return live;
+}
+
+struct ktrace_capture *kt_capture_window(void)
+{
+    return window;
+}
+
+struct ktrace_capture *kt_capture_armed(void)
+{
+    return armed;
+}
+
+struct ktrace_capture *kt_capture_background(void)
+{
+    return background;
 }
 
 static void set_armed(struct ktrace_capture *capture)
@@ -285,6 +307,7 @@ static int begin(struct ktrace_capture **out, struct kt_backend *const *backends
     }
     if (capture->settings.watch)
         kt_watch_start();
+    kt_record_collecting();
     *out = capture;
     return KTRACE_OK;
 }
@@ -356,14 +379,16 @@ static int check_window(const struct ktrace_capture *capture, const char *call)
 /* Tells of a capture that ends empty, and gave nothing before. Without locks. */
 static void tell_if_empty(const struct ktrace_trace *trace, int handed_over)
 {
-    if (trace && trace->event_count == 0 && !handed_over)
-        kt_log("the capture \"%s\" is empty: %s", trace->snapshot->name, trace->warning);
+    if (trace == NULL || trace->event_count || handed_over)
+        return;
+    kt_log("the capture \"%s\" is empty: %s", trace->snapshot->name, trace->warning);
+    kt_record_say(KT_RECORD_NOTE, trace->warning);
 }
 
 int ktrace_capture_stop(struct ktrace_capture *capture)
 {
     struct kt_snapshot *fresh = NULL;
-    struct ktrace_trace *shown = NULL;
+    struct ktrace_trace *shown = NULL, *unrecorded = NULL;
     int handed_over = 0;
     kt_operation_lock();
     int status = check_locked(capture, "ktrace_capture_stop", check_window);
@@ -375,8 +400,10 @@ int ktrace_capture_stop(struct ktrace_capture *capture)
         shown = kt_trace_retain(capture->shown);
         capture->growing = 0; /* a read behind it has what came since */
         handed_over = capture->handed_over;
+        unrecorded = kt_record_take(capture);
     }
     unlock_operation();
+    kt_record_taken(unrecorded, status);
     tell_if_empty(shown, handed_over);
     ktrace_trace_destroy(shown);
     kt_process_wide_start(); /* if it could not begin in the window */
@@ -404,10 +431,15 @@ void ktrace_capture_destroy(struct ktrace_capture *capture)
 {
     if (capture == NULL)
         return;
+    struct ktrace_trace *unrecorded = NULL;
     kt_operation_lock();
-    if (check_locked(capture, "ktrace_capture_destroy", check_live) == KTRACE_OK)
-        destroy(capture);
+    if (check_locked(capture, "ktrace_capture_destroy", check_live) == KTRACE_OK) {
+        unrecorded = kt_record_take(capture);
+        if (destroy(capture) == KTRACE_ERROR_STATE)
+            kt_record_put_back(capture, &unrecorded);
+    }
     unlock_operation();
+    kt_record_taken(unrecorded, KTRACE_OK);
 }
 
 /* Its devices cannot be read, or not be read again. */
@@ -419,7 +451,7 @@ static int nothing_to_show(void)
 int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture)
 {
     struct kt_snapshot *fresh = NULL;
-    struct ktrace_trace *trace = NULL;
+    struct ktrace_trace *trace = NULL, *unrecorded = NULL;
     kt_operation_lock();
     int status = check_locked(capture, "ktrace_capture_end", check_live);
     if (status < 0) {
@@ -444,8 +476,12 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
         status = nothing_to_show();
     const struct kt_failure failure = kt_failure_keep(status);
     const int handed_over = capture->handed_over;
+    if (out)
+        unrecorded = kt_record_take(capture);
     destroy(capture);
     unlock_operation();
+    kt_fail_again(&failure);
+    kt_record_taken(unrecorded, status);
     tell_if_empty(trace, handed_over);
     if (failure.status < 0)
         return kt_fail_again(&failure);
@@ -460,17 +496,24 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
 
 int ktrace_capture_clear(struct ktrace_capture *capture)
 {
+    struct ktrace_trace *looked_at = NULL;
     kt_operation_lock();
     int status = check_locked(capture, "ktrace_capture_clear", check_records);
-    if (status == KTRACE_OK)
+    if (status == KTRACE_OK) {
+        looked_at = kt_record_take(capture);
         status = kt_capture_forget_records(capture);
+        if (status < 0)
+            kt_record_put_back(capture, &looked_at);
+    }
     unlock_operation();
+    kt_record_taken(looked_at, status);
     return status;
 }
 
 int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *capture)
 {
     struct kt_snapshot *fresh = NULL;
+    struct ktrace_trace *unrecorded = NULL;
     int disarmed;
     if (out == NULL)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_read: `out` is NULL");
@@ -483,8 +526,10 @@ int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *captur
     if (status == KTRACE_OK) {
         *out = kt_trace_retain(capture->shown);
         capture->handed_over |= (*out)->event_count != 0;
+        unrecorded = kt_record_take(capture);
     }
     unlock_operation();
+    kt_record_taken(unrecorded, status);
     return status;
 }
 

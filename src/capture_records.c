@@ -279,6 +279,7 @@ int kt_capture_show(struct ktrace_capture *capture, struct kt_snapshot *fresh, i
     ktrace_trace_destroy(capture->shown);
     capture->shown = trace;
     capture->growing = growing;
+    capture->recorded = 0;
     return KTRACE_OK;
 }
 

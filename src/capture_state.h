@@ -26,8 +26,16 @@ struct ktrace_capture {
         *shown; /* if `growing` what was recorded since the last read or clear, as far as it was looked at; else
                                    what the last read handed over; or NULL */
     int growing;
+    int recorded;    /* what is shown: record_captures.h has got it */
     int handed_over; /* a read had events: the capture was not empty, whatever its end finds */
 };
+
+/* ---- capture.c, with the operation lock held or the state lock ----------------------------------------------------- */
+
+struct ktrace_capture *kt_capture_live(void); /* all that were not destroyed */
+struct ktrace_capture *kt_capture_window(void);
+struct ktrace_capture *kt_capture_armed(void);
+struct ktrace_capture *kt_capture_background(void);
 
 /* ---- capture_devices.c --------------------------------------------------------------------------------------------- */
 

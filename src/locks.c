@@ -4,6 +4,7 @@
 
 #include "capture.h"
 #include "process_wide.h"
+#include "record_session.h"
 #include "watch.h"
 
 static pthread_mutex_t operation = PTHREAD_MUTEX_INITIALIZER;
@@ -60,6 +61,7 @@ static void child_after_fork(void)
     kt_capture_forget();
     kt_process_wide_forget();
     kt_watch_forget();
+    kt_record_forget();
 }
 
 __attribute__((constructor)) static void watch_forks(void)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "record_session.h"
 
 struct target {
     void (*log)(void *context, const char *sentence);
@@ -67,18 +68,18 @@ void kt_log_told_later(void)
     memcpy(sentence, later, sizeof sentence);
     later[0] = 0;
     kt_log("%s", sentence);
+    kt_record_say(KT_RECORD_LOSS, sentence);
 }
 
 void kt_tell(const char *format, ...)
 {
+    char sentence[1024];
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    if (!say(format, arguments)) {
-        char sentence[1024];
-        vsnprintf(sentence, sizeof sentence, format, again);
+    vsnprintf(sentence, sizeof sentence, format, again);
+    if (!kt_record_say(KT_RECORD_LOSS, sentence) && !say(format, arguments))
         fprintf(stderr, "ktrace: %s\n", sentence);
-    }
     va_end(again);
     va_end(arguments);
 }

@@ -58,5 +58,5 @@ int kt_check_overflow(const struct kt_layout *layout, const struct kt_usage *usa
                "no ring holds more than %u slots and no buffer all of this: record fewer events or waves, read more "
                "often, or begin with keep_last to keep the newest",
                KT_MAX_RING_SLOTS);
-    return kt_fail(KTRACE_ERROR_OVERFLOW, "the capture overflowed: %s; nothing of this read is kept", text.text);
+    return kt_fail(KTRACE_ERROR_OVERFLOW, "the capture overflowed: %s" KT_OVERFLOW_TAIL, text.text);
 }

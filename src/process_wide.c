@@ -10,6 +10,8 @@
 #include "export/export.h"
 #include "locks.h"
 #include "log.h"
+#include "record_captures.h"
+#include "record_session.h"
 #include "settings.h"
 #include "trace.h"
 
@@ -20,7 +22,8 @@ static struct ktrace_capture *collection; /* as long as it is ON */
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* against ending while collecting; before the operation lock */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int asked_for; /* KTRACE_ENABLE, until ktrace_disable; atomic */
+static int asked_for;           /* KTRACE_ENABLE, until ktrace_disable; atomic */
+static int is_the_environments; /* it was, and no call, that began what is ON */
 
 static void read_environment(void)
 {
@@ -87,14 +90,15 @@ static int start(const struct ktrace_capture_options *options, int if_free)
     if (is_known)
         memcpy(&named, options, options->struct_size);
     if (named.name == NULL || *named.name == 0)
-        named.name = program_invocation_short_name;
+        named.name = kt_record_is_on() ? kt_record_process_name() : program_invocation_short_name;
     const int status = kt_capture_begin_background(&capture, is_known || !options ? &named : options, if_free);
     if (status == KTRACE_OK) {
         collection = capture;
-        if (!registered)
-            atexit(export_at_exit); /* behind the driver's own, which thus comes after it */
+        if (!registered && !kt_record_is_on()) /* record_end.c */
+            atexit(export_at_exit);            /* behind the driver's own, which thus comes after it */
         registered = 1;
     }
+    is_the_environments = if_free;
     __atomic_store_n(&state, status < 0 ? OFF : ON, __ATOMIC_RELEASE);
     return status;
 }
@@ -123,14 +127,7 @@ void kt_process_wide_start(void)
     }
 }
 
-int ktrace_enable(const struct ktrace_capture_options *options)
-{
-    if (!begin_starting())
-        return kt_fail(KTRACE_ERROR_STATE, "ktrace_enable: process-wide collection is on already");
-    return start(options, 0);
-}
-
-int ktrace_disable(void)
+static int disable(void)
 {
     int expected = ON;
     pthread_mutex_lock(&lock);
@@ -145,6 +142,34 @@ int ktrace_disable(void)
     }
     pthread_mutex_unlock(&lock);
     return status;
+}
+
+/* `ktrace record` asks for collection in programs that do not know it: what they ask for themselves goes first. */
+static void make_room_for_the_program(void)
+{
+    struct ktrace_trace *trace = NULL;
+    int is_new;
+    if (!kt_record_is_on() || __atomic_load_n(&state, __ATOMIC_ACQUIRE) != ON || !is_the_environments)
+        return;
+    if (take(&trace, &is_new, NULL, "ktrace_enable") == KTRACE_OK)
+        disable();
+    ktrace_trace_destroy(trace);
+}
+
+int ktrace_enable(const struct ktrace_capture_options *options)
+{
+    make_room_for_the_program();
+    if (!begin_starting())
+        return kt_fail(KTRACE_ERROR_STATE, "ktrace_enable: process-wide collection is on already");
+    return start(options, 0);
+}
+
+int ktrace_disable(void)
+{
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON)
+        kt_record_say(KT_RECORD_NOTE,
+                      "the program called ktrace_disable, which forgets what was not collected until then");
+    return disable();
 }
 
 void kt_process_wide_forget(void)
@@ -172,7 +197,28 @@ static int take(struct ktrace_trace **out, int *is_new, char **directory, const 
     pthread_mutex_unlock(&lock);
     if (status == KTRACE_OK)
         *out = trace;
+    if (status == KTRACE_OK && trace && *is_new)
+        kt_record_trace(trace);
     return status;
+}
+
+void kt_process_wide_record(void)
+{
+    struct ktrace_trace *trace = NULL;
+    int is_new = 0;
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != ON)
+        return;
+    struct kt_snapshot *before = kt_record_look_at_background(); /* reading keeps nothing of what overflows */
+    const int status = take(&trace, &is_new, NULL, NULL);
+    if (status == KTRACE_ERROR_OVERFLOW)
+        kt_record_overflow(before);
+    else if (status < 0)
+        kt_record_say(KT_RECORD_LOSS, ktrace_last_error());
+    else if (is_new && trace->event_count == 0)
+        kt_record_say(KT_RECORD_NOTE, trace->warning);
+    if (status != KTRACE_ERROR_OVERFLOW)
+        kt_snapshot_destroy(before);
+    ktrace_trace_destroy(trace);
 }
 
 static int is_empty(const struct ktrace_trace *trace)

@@ -11,6 +11,9 @@ int kt_process_wide_wanted(void);
 /* Begins it if the environment asks for it and nobody is at it. What goes wrong is for the log. Without locks held; never waits
  * for another thread, as static constructors call it under the loader's lock. */
 void kt_process_wide_start(void);
+/* At the end of a process that is recorded (record_session.h): what the program did not collect itself, or why there is nothing. Of
+ * what overflowed the part that was held. */
+void kt_process_wide_record(void);
 /* In a forked child. */
 void kt_process_wide_forget(void);
 

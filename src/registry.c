@@ -7,6 +7,7 @@
 #include "error.h"
 #include "locks.h"
 #include "process_wide.h"
+#include "record_session.h"
 
 static struct kt_registry_entry *first;        /* grows at its end, under the list lock */
 static struct kt_registry_listener *listening; /* under the state lock */
@@ -132,8 +133,10 @@ static int attach(void *module, uint32_t arch, int (*check)(uint64_t *owner, voi
         return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: the module is NULL", call);
     uint64_t owner = 0;
     int status = check(&owner, module);
-    if (status < 0)
+    if (status < 0) {
+        kt_record_say(KT_RECORD_NOTE, ktrace_last_error());
         return status;
+    }
     struct kt_registry_entry *entry;
     kt_state_lock();
     status = add(&entry, NULL, module, owner, arch);
