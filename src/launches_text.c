@@ -44,6 +44,7 @@ static void launch_row(struct kt_table *table, const struct ktrace_trace *trace,
     kt_table_printf(table, "%s of %s", kt_grouped(cell, launch->wave_count), kt_grouped(more, launch->waves_launched));
     kt_table_cell(table, kt_grouped(cell, launch->event_count));
     kt_table_cell(table, launch->slots_lost ? kt_grouped(cell, launch->slots_lost) : NULL);
+    kt_table_style(table, KT_STYLE_WARNING);
 }
 
 static int append_phases(struct kt_string *text, const struct ktrace_trace *trace)
@@ -53,6 +54,7 @@ static int append_phases(struct kt_string *text, const struct ktrace_trace *trac
     struct kt_table table = kt_table_of(columns, 1 + KT_PHASE_COLUMNS);
     struct kt_string tail = KT_STRING_INIT;
     int status = KTRACE_OK;
+    tail.styled = text->styled;
     for (uint64_t i = 0; status == KTRACE_OK && i < trace->launch_count; i++) {
         const struct kt_launch_phases *phases = kt_launch_phases(trace, i);
         if (!phases)
@@ -71,26 +73,27 @@ static int append_phases(struct kt_string *text, const struct ktrace_trace *trac
     return status;
 }
 
+int kt_append_launches(struct kt_string *text, const struct ktrace_trace *trace)
+{
+    struct kt_table launches = kt_table_of(launch_columns, LAUNCH_COLUMNS);
+    kt_string_printf(text, "%" PRIu64 " launch%s", trace->launch_count, trace->launch_count == 1 ? "" : "es");
+    if (trace->snapshot->flags & KT_SNAPSHOT_SIMULATED)
+        kt_string_append(text, "; times are simulated, and no measure of any hardware");
+    kt_string_append(text, "\n");
+    for (uint64_t i = 0; i < trace->launch_count; i++)
+        launch_row(&launches, trace, i);
+    kt_table_finish(text, &launches);
+    const int status = append_phases(text, trace);
+    kt_append_warning(text, trace);
+    return status;
+}
+
 int ktrace_trace_launches_text(char **out, const struct ktrace_trace *trace)
 {
     if (!out || !trace)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_trace_launches_text: an argument is NULL");
     struct kt_string text = KT_STRING_INIT;
-    struct kt_table launches = kt_table_of(launch_columns, LAUNCH_COLUMNS);
-    kt_string_printf(&text, "%" PRIu64 " launch%s", trace->launch_count, trace->launch_count == 1 ? "" : "es");
-    if (trace->snapshot->flags & KT_SNAPSHOT_SIMULATED)
-        kt_string_append(&text, "; times are simulated, and no measure of any hardware");
-    kt_string_append(&text, "\n");
-    for (uint64_t i = 0; i < trace->launch_count; i++)
-        launch_row(&launches, trace, i);
-    kt_table_finish(&text, &launches);
-    const int status = append_phases(&text, trace);
-    const char *warning = ktrace_trace_warning(trace);
-    if (*warning) {
-        kt_string_append(&text, "\nwarning: ");
-        kt_string_append_visible(&text, warning);
-        kt_string_append(&text, "\n");
-    }
+    const int status = kt_append_launches(&text, trace);
     if (status == KTRACE_OK)
         return kt_string_take(out, &text);
     kt_string_destroy(&text);

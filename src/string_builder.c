@@ -69,6 +69,28 @@ void kt_string_printf(struct kt_string *string, const char *format, ...)
     va_end(arguments);
 }
 
+/* ---- Styles -------------------------------------------------------------------------------------------------------- */
+
+void kt_string_style(struct kt_string *string, enum kt_style style)
+{
+    if (string->styled)
+        kt_string_append(string, kt_style_code(style));
+}
+
+void kt_string_append_styled(struct kt_string *string, enum kt_style style, const char *text)
+{
+    kt_string_style(string, style);
+    kt_string_append(string, text);
+    kt_string_style(string, KT_STYLE_PLAIN);
+}
+
+void kt_string_append_visible_styled(struct kt_string *string, enum kt_style style, const char *text)
+{
+    kt_string_style(string, style);
+    kt_string_append_visible(string, text);
+    kt_string_style(string, KT_STYLE_PLAIN);
+}
+
 /* ---- UTF-8 --------------------------------------------------------------------------------------------------------- */
 
 #define REPLACEMENT "\xEF\xBF\xBD"

@@ -10,6 +10,8 @@
 #ifndef KT_STRING_BUILDER_H
 #define KT_STRING_BUILDER_H
 
+#include "style.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -18,10 +20,11 @@ struct kt_string {
     size_t length;
     size_t capacity_bytes;
     int failed; /* memory ran out; sticky */
+    int styled; /* styles become escape sequences: it is for a terminal that shows them */
 };
 #define KT_STRING_INIT \
     { \
-        0, 0, 0, 0 \
+        0, 0, 0, 0, 0 \
     }
 
 void kt_string_append(struct kt_string *string, const char *text); /* NULL appends nothing */
@@ -31,6 +34,13 @@ void kt_string_append_repeated(struct kt_string *string, char character, size_t 
 void kt_string_printf(struct kt_string *string, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void kt_string_vprintf(struct kt_string *string, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
+
+/* What follows is in that style, up to KT_STYLE_PLAIN. Appends nothing where the string is not styled. */
+void kt_string_style(struct kt_string *string, enum kt_style style);
+/* `text` in that style. */
+void kt_string_append_styled(struct kt_string *string, enum kt_style style, const char *text);
+/* The same of a text from elsewhere, as kt_string_append_visible has it. */
+void kt_string_append_visible_styled(struct kt_string *string, enum kt_style style, const char *text);
 
 /* `text` as valid UTF-8: each maximal part that is not becomes one U+FFFD. NULL appends nothing. */
 void kt_string_append_utf8(struct kt_string *string, const char *text);

@@ -40,6 +40,11 @@ struct kt_summary_view {
 };
 int kt_append_summary(struct kt_string *text, const struct ktrace_trace *trace, const struct kt_summary_view *view);
 
+/* The text of `ktrace launches`. */
+int kt_append_launches(struct kt_string *text, const struct ktrace_trace *trace);
+/* An empty line and "warning: " with the trace's warning, if it has one. */
+void kt_append_warning(struct kt_string *text, const struct ktrace_trace *trace);
+
 /* Room for bars behind lines of `width`, of which `columns` are there (0: any); 0: too little. */
 int kt_bar_room(size_t width, int columns);
 /* Two columns for the ends of tables that have shares, and their cells: "12.3 %", and a bar of that length, or another, unless

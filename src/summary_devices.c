@@ -33,7 +33,9 @@ static void append_row(struct kt_table *table, const struct ktrace_trace *trace,
     kt_table_cell(table, kt_grouped(cell, more->wave_count));
     kt_table_cell(table, kt_grouped(cell, more->event_count));
     kt_table_cell(table, device->waves_dropped ? kt_grouped(cell, device->waves_dropped) : NULL);
+    kt_table_style(table, KT_STYLE_WARNING);
     kt_table_cell(table, device->waves_filtered ? kt_grouped(cell, device->waves_filtered) : NULL);
+    kt_table_style(table, KT_STYLE_WARNING);
     kt_table_cell(table, kt_string_text(&times));
     table->failed |= times.failed;
     kt_string_destroy(&times);

@@ -77,6 +77,7 @@ void kt_phase_row(struct kt_table *table, const struct ktrace_phase_info *phase)
     for (size_t i = 0; i < sizeof durations_ns / sizeof *durations_ns; i++)
         kt_table_cell(table, has_durations ? kt_duration(cell, durations_ns[i]) : NULL);
     kt_table_cell(table, phase->unclosed ? kt_grouped(cell, phase->unclosed) : NULL);
+    kt_table_style(table, KT_STYLE_WARNING);
 }
 
 static void append_kernel_head(struct kt_string *text, const struct ktrace_trace *trace, uint32_t kernel)
@@ -93,7 +94,7 @@ static void append_kernel_head(struct kt_string *text, const struct ktrace_trace
         events += launch->event_count;
     }
     kt_string_append(text, "\n");
-    kt_string_append_visible(text, trace->kernels[kernel].name);
+    kt_string_append_visible_styled(text, KT_STYLE_TITLE, trace->kernels[kernel].name);
     kt_string_printf(text, ": %s launch%s, ", kt_grouped(cell, launches), launches == 1 ? "" : "es");
     kt_string_printf(text, "%s of ", kt_grouped(cell, waves));
     kt_string_printf(text, "%s wave%s, ", kt_grouped(cell, launched), kt_plural(launched));
@@ -116,6 +117,7 @@ void kt_share_cells(struct kt_table *table, double share, double length, int roo
     char bar[KT_BAR_BYTES];
     kt_table_printf(table, "%.1f %%", share * 100);
     kt_table_cell(table, room ? kt_bar(bar, length, room, bars) : NULL);
+    kt_table_style(table, share < 0.2 ? KT_STYLE_LITTLE : share < 0.5 ? KT_STYLE_MUCH : KT_STYLE_MOST);
 }
 
 static void fill_phases(struct kt_table *table, const struct ktrace_phase_info *phases, uint64_t count, double wave_ns,
@@ -188,8 +190,11 @@ static int append_launch(struct kt_string *text, const struct ktrace_trace *trac
     char cell[KT_CELL_BYTES];
     if (!phases)
         return KTRACE_ERROR_MEMORY;
-    kt_string_printf(text, "\nlaunch #%" PRIu64 ", ", index);
+    kt_string_append(text, "\n");
+    kt_string_style(text, KT_STYLE_TITLE);
+    kt_string_printf(text, "launch #%" PRIu64 ", ", index);
     kt_string_append_visible(text, trace->kernels[launch->kernel].name);
+    kt_string_style(text, KT_STYLE_PLAIN);
     if (trace->snapshot->device_count > 1)
         kt_string_printf(text, " on device %" PRIu32, trace->snapshot->devices[launch->device].ordinal);
     kt_string_printf(text, ": %s from ", kt_duration(cell, (double)kt_launch_duration_ps(launch) / 1000));
@@ -212,6 +217,18 @@ static void append_legend(struct kt_string *text, const struct ktrace_trace *tra
             return;
         }
     }
+}
+
+void kt_append_warning(struct kt_string *text, const struct ktrace_trace *trace)
+{
+    const char *warning = ktrace_trace_warning(trace);
+    if (!*warning)
+        return;
+    kt_string_append(text, "\n");
+    kt_string_append_styled(text, KT_STYLE_WARNING, "warning:");
+    kt_string_append(text, " ");
+    kt_string_append_visible(text, warning);
+    kt_string_append(text, "\n");
 }
 
 /* ---- What is missing ----------------------------------------------------------------------------------------------- */
@@ -243,16 +260,23 @@ static void append_losses(struct kt_string *text, const struct ktrace_trace *tra
     }
     /* The trace's own warning repeats the counts; the snapshot's says why it is empty. */
     const char *warnings[] = {trace->snapshot->warning ? trace->snapshot->warning : "", trace->clock_warning};
-    if (width > 0 || *warnings[0] || *warnings[1])
-        kt_string_append(text, width > 0 || *warnings[0] ? "\nnot whole\n" : "\nclocks\n");
+    if (width > 0 || *warnings[0] || *warnings[1]) {
+        kt_string_append(text, "\n");
+        kt_string_append_styled(text, KT_STYLE_TITLE, width > 0 || *warnings[0] ? "not whole" : "clocks");
+        kt_string_append(text, "\n");
+    }
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
-        if (losses[i].count)
-            kt_string_printf(text, "  %*s %s%s %s: %s\n", (int)width, kt_grouped(cell, losses[i].count), losses[i].what,
-                             kt_plural(losses[i].count), losses[i].state, losses[i].explanation);
+        if (losses[i].count) {
+            kt_string_style(text, KT_STYLE_WARNING);
+            kt_string_printf(text, "  %*s %s%s %s", (int)width, kt_grouped(cell, losses[i].count), losses[i].what,
+                             kt_plural(losses[i].count), losses[i].state);
+            kt_string_style(text, KT_STYLE_PLAIN);
+            kt_string_printf(text, ": %s\n", losses[i].explanation);
+        }
     for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++)
         if (*warnings[i]) {
             kt_string_append(text, "  ");
-            kt_string_append_visible(text, warnings[i]);
+            kt_string_append_visible_styled(text, KT_STYLE_WARNING, warnings[i]);
             kt_string_append(text, "\n");
         }
 }

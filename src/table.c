@@ -52,7 +52,7 @@ static void add(struct kt_table *table, struct kt_string *cell)
         table->failed = 1;
         return;
     }
-    table->cells[table->cell_count++] = text;
+    table->cells[table->cell_count++] = (struct kt_table_cell){text, KT_STYLE_PLAIN};
 }
 
 void kt_table_cell(struct kt_table *table, const char *text)
@@ -69,10 +69,19 @@ void kt_table_printf(struct kt_table *table, const char *format, ...)
     va_start(arguments, format);
     kt_string_vprintf(&cell, format, arguments);
     va_end(arguments);
-    add(table, &cell);
+    kt_table_cell(table, kt_string_text(&cell));
+    table->failed |= cell.failed;
+    kt_string_destroy(&cell);
 }
 
-static void append_cell(struct kt_string *out, const char *cell, enum kt_table_side side, size_t width)
+void kt_table_style(struct kt_table *table, enum kt_style style)
+{
+    if (!table->failed && table->cell_count > 0)
+        table->cells[table->cell_count - 1].style = style;
+}
+
+static void append_cell(struct kt_string *out, const char *cell, enum kt_style style, enum kt_table_side side,
+                        size_t width)
 {
     size_t columns = kt_utf8_columns(cell), padding = width > columns ? width - columns : 0;
     if (width == 0)
@@ -80,7 +89,10 @@ static void append_cell(struct kt_string *out, const char *cell, enum kt_table_s
     kt_string_append(out, "  ");
     if (side == KT_RIGHT)
         kt_string_append_repeated(out, ' ', padding);
-    kt_string_append(out, cell);
+    if (style != KT_STYLE_PLAIN && *cell)
+        kt_string_append_styled(out, style, cell);
+    else
+        kt_string_append(out, cell);
     if (side == KT_LEFT)
         kt_string_append_repeated(out, ' ', padding);
 }
@@ -97,7 +109,7 @@ static size_t width_of(const struct kt_table *table, size_t column)
 {
     size_t widest = 0, title = kt_utf8_columns(table->columns[column].title);
     for (size_t i = column; i < table->cell_count; i += table->column_count) {
-        size_t columns = kt_utf8_columns(table->cells[i]);
+        size_t columns = kt_utf8_columns(table->cells[i].text);
         if (columns > widest)
             widest = columns;
     }
@@ -109,11 +121,11 @@ static size_t width_of(const struct kt_table *table, size_t column)
 static void append_rows(struct kt_string *out, const struct kt_table *table, const size_t *widths)
 {
     for (size_t i = 0; i < table->column_count; i++)
-        append_cell(out, table->columns[i].title, table->columns[i].side, widths[i]);
+        append_cell(out, table->columns[i].title, KT_STYLE_TITLE, table->columns[i].side, widths[i]);
     end_line(out);
     for (size_t i = 0; i < table->cell_count; i++) {
         size_t column = i % table->column_count;
-        append_cell(out, table->cells[i], table->columns[column].side, widths[column]);
+        append_cell(out, table->cells[i].text, table->cells[i].style, table->columns[column].side, widths[column]);
         if (column + 1 == table->column_count)
             end_line(out);
     }
@@ -141,7 +153,7 @@ void kt_table_finish(struct kt_string *out, struct kt_table *table)
     }
     free(widths);
     for (size_t i = 0; i < table->cell_count; i++)
-        free(table->cells[i]);
+        free(table->cells[i].text);
     free(table->cells);
     *table = kt_table_of(table->columns, table->column_count);
 }

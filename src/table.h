@@ -22,10 +22,15 @@ struct kt_table_column {
     enum kt_table_side side;
 };
 
+struct kt_table_cell {
+    char *text; /* owned */
+    enum kt_style style;
+};
+
 struct kt_table {
     const struct kt_table_column *columns;
     size_t column_count;
-    char **cells; /* owned, row by row; NULL: empty */
+    struct kt_table_cell *cells; /* row by row */
     size_t cell_count, capacity;
     int failed; /* memory ran out; sticky */
 };
@@ -34,9 +39,11 @@ static inline struct kt_table kt_table_of(const struct kt_table_column *columns,
     return (struct kt_table){columns, column_count, 0, 0, 0, 0};
 }
 
-/* The next cell of the row, or the first of the next row. `text` is made fit for a terminal; NULL is empty. */
+/* The next cell of the row, or the first of the next row. The text is made fit for a terminal; NULL is empty. */
 void kt_table_cell(struct kt_table *table, const char *text);
 void kt_table_printf(struct kt_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The cell that was added last stands out: titles do anyway. Widths are the same. */
+void kt_table_style(struct kt_table *table, enum kt_style style);
 /* Of its lines. */
 size_t kt_table_width(const struct kt_table *table);
 /* Titles and rows behind `out`, nothing where there are no rows; the table is freed. */

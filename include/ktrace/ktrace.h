@@ -486,8 +486,9 @@ KTRACE_API int ktrace_trace_launches_json(char **out, const struct ktrace_trace 
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-/* Write the trace with the named exporter to `path`, replacing it: "perfetto"; "chrome", JSON of trace events; or "csv", ranges and
- * marks. docs/command.md has more of the formats. */
+/* Write the trace with the named exporter to `path`, replacing it: "perfetto"; "chrome", JSON of trace events; "csv", ranges and
+ * marks; "json", as ktrace_trace_summary_json; or "html", the page of `ktrace report`. docs/command.md has more of the formats.
+ * KTRACE_ERROR_NOT_FOUND: there is no such exporter. KTRACE_ERROR_IO: the file; the error says which and why. */
 KTRACE_API int ktrace_trace_export(const struct ktrace_trace *trace, const char *exporter, const char *path);
 /* Into memory: `*data` is the caller's, free() it. */
 KTRACE_API int ktrace_trace_export_memory(void **data, size_t *bytes, const struct ktrace_trace *trace,

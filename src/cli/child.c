@@ -1,5 +1,6 @@
 #include "child.h"
 #include "cleanup.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,7 +119,10 @@ int cli_child_run(struct cli_child *out, int (*body)(void *context), void *conte
     const pid_t process = start(&output, body, context);
     if (process < 0)
         return -1;
+    if (out->verb)
+        cli_progress_begin(out->verb, out->object); /* behind the fork, at which the command has one thread */
     attend(out, process, output, end_ms);
+    cli_progress_end();
     close(output);
     return 0;
 }

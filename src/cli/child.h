@@ -9,9 +9,10 @@
 
 /* How a child ended. */
 struct cli_child {
-    int status;            /* as of waitpid */
-    bool was_stopped;      /* it had not ended within the limit */
-    struct kt_string said; /* the beginning of what it wrote to standard output and standard error */
+    const char *verb, *object; /* for progress.h while it runs, set before; NULL: nothing is said */
+    int status;                /* as of waitpid */
+    bool was_stopped;          /* it had not ended within the limit */
+    struct kt_string said;     /* the beginning of what it wrote to standard output and standard error */
 };
 #define CLI_CHILD_INIT \
     { \

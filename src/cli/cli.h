@@ -49,13 +49,14 @@ void cli_print(const char *text);
 int cli_print_string(struct kt_string *string);
 
 /* getopt_long with this command's own messages: the option, -1 after the last, 'h' after --help was printed, '?' after
- * cli_error_usage. `options` must end with CLI_HELP_OPTION and a zero entry; `letters` must begin with ":h". */
+ * cli_error_usage. `options` must end with CLI_HELP_OPTION, which adds what every command takes, and a zero entry; `letters`
+ * must begin with ":h". */
 int cli_option(const struct cli_command *command, int argc, char **argv, const char *letters,
                const struct option *options);
-#define CLI_HELP_OPTION \
-    { \
-        "help", no_argument, NULL, 'h' \
-    }
+enum { CLI_OPTION_COLOR = 0x1000 }; /* seen to by cli_option */
+/* clang-format off */
+#define CLI_HELP_OPTION {"help", no_argument, NULL, 'h'}, {"color", required_argument, NULL, CLI_OPTION_COLOR}
+/* clang-format on */
 /* The one operand after the options; NULL after cli_error_usage. */
 const char *cli_operand(const struct cli_command *command, int argc, char **argv, const char *what);
 

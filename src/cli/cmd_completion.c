@@ -29,6 +29,8 @@ static bool takes_list(const struct help_option *option)
     return strstr(option->argument, ",...") != NULL;
 }
 
+#define COLOR_WORDS "auto always never"
+
 /* Words with blanks between; false: any text may follow. */
 static bool append_words(text *out, const struct cli_command *command, const struct help_option *option)
 {
@@ -38,6 +40,10 @@ static bool append_words(text *out, const struct cli_command *command, const str
                  {"events", "kind", "mark push pop start stop range token"},
                  {"demo", "on", "cuda hip replay"},
                  {"diff", "over", "waves launches"}};
+    if (strcmp(option->name, "color") == 0) {
+        kt_string_append(out, COLOR_WORDS);
+        return true;
+    }
     if (strcmp(command->name, "export") == 0 && strcmp(option->name, "format") == 0) {
         for (const struct kt_exporter *const *exporter = kt_exporters; *exporter; exporter++)
             kt_string_printf(out, "%s%s", exporter == kt_exporters ? "" : " ", (*exporter)->name);
@@ -102,23 +108,28 @@ static void append_bash(text *out)
                           "_ktrace()\n"
                           "{\n"
                           "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-                          "    local command=${COMP_WORDS[1]} options= words= files= list=\n"
+                          "    local command options= words= files= list= first=1\n"
                           "    # --option=value is three words.\n"
                           "    if [[ $current == = ]]; then\n"
                           "        current=\n"
                           "    elif [[ $previous == = ]]; then\n"
                           "        previous=${COMP_WORDS[COMP_CWORD-2]}\n"
                           "    fi\n"
-                          "    if ((COMP_CWORD == 1)); then\n"
-                          "        command=\n"
-                          "        previous=\n"
+                          "    if [[ ${COMP_WORDS[1]} == --color ]]; then\n"
+                          "        first=3\n"
+                          "        [[ ${COMP_WORDS[2]} == = ]] && first=4\n"
                           "    fi\n"
+                          "    ((COMP_CWORD == first)) && previous=\n"
+                          "    ((COMP_CWORD > first)) && command=${COMP_WORDS[first]}\n"
                           "    case $command in\n"
                           "    '')\n"
-                          "        options='--help --version' words='help");
+                          "        case $previous in\n"
+                          "        --color) words='" COLOR_WORDS "' ;;\n"
+                          "        *) options='--color --help --version' words='help");
     for (const struct cli_command *const *command = cli_commands; *command; command++)
         kt_string_printf(out, " %s", (*command)->name);
     kt_string_append(out, "' ;;\n"
+                          "        esac ;;\n"
                           "    help)\n"
                           "        words='");
     for (const struct cli_command *const *command = cli_commands; *command; command++)
@@ -201,9 +212,22 @@ static void append_zsh(text *out)
         kt_string_append(out, "'\n");
     }
     kt_string_append(out, "    )\n"
+                          "    case $words[2] in\n"
+                          "    --color) if ((CURRENT == 3)); then\n"
+                          "            _values when " COLOR_WORDS "\n"
+                          "            return\n"
+                          "        elif ((CURRENT > 3)); then\n"
+                          "            shift 2 words\n"
+                          "            ((CURRENT -= 2))\n"
+                          "        fi ;;\n"
+                          "    --color=*) if ((CURRENT > 2)); then\n"
+                          "            shift words\n"
+                          "            ((CURRENT--))\n"
+                          "        fi ;;\n"
+                          "    esac\n"
                           "    if ((CURRENT == 2)); then\n"
                           "        _describe command commands\n"
-                          "        _values option --help --version\n"
+                          "        _values option --color --help --version\n"
                           "        return\n"
                           "    fi\n"
                           "    local command=$words[2]\n"
@@ -264,12 +288,13 @@ static void append_fish_option(text *out, const struct cli_command *command, con
 
 static void append_fish(text *out)
 {
-    kt_string_append(out,
-                     "# Completion of ktrace for fish, made by 'ktrace completion fish'.\n"
-                     "complete -c ktrace -f\n"
-                     "complete -c ktrace -n __fish_use_subcommand -l help -d 'list the commands'\n"
-                     "complete -c ktrace -n __fish_use_subcommand -l version -d 'print the version'\n"
-                     "complete -c ktrace -n __fish_use_subcommand -a help -d 'print what a command does and takes'\n");
+    kt_string_append(
+        out, "# Completion of ktrace for fish, made by 'ktrace completion fish'.\n"
+             "complete -c ktrace -f\n"
+             "complete -c ktrace -n __fish_use_subcommand -l color -d 'auto, always or never' -x -a '" COLOR_WORDS "'\n"
+             "complete -c ktrace -n __fish_use_subcommand -l help -d 'list the commands'\n"
+             "complete -c ktrace -n __fish_use_subcommand -l version -d 'print the version'\n"
+             "complete -c ktrace -n __fish_use_subcommand -a help -d 'print what a command does and takes'\n");
     for (const struct cli_command *const *command = cli_commands; *command; command++) {
         kt_string_printf(out,
                          "complete -c ktrace -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -a %s -d ",

@@ -3,9 +3,11 @@
  * The command has no kernels: a helper that is installed with it runs one. The first helper that finds a device makes the demo;
  * that of HIP runs on the simulator where there is no GPU. Without any, a recording is replayed.
  */
+#include "../summary.h"
 #include "child.h"
 #include "cleanup.h"
 #include "demo.h"
+#include "terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,13 +58,13 @@ static int export_trace(const struct ktrace_trace *trace, const char *path)
 
 static int print_results(const struct ktrace_trace *trace, const struct demo_files *files)
 {
-    char *summary;
-    if (ktrace_trace_summary_text(&summary, trace) < 0)
+    const struct kt_summary_view plain = {0};
+    struct kt_string text = cli_text();
+    kt_string_append(&text, "\n");
+    if (kt_append_summary(&text, trace, &plain) < 0) {
+        kt_string_destroy(&text);
         return cli_error_library();
-    cli_print("\n");
-    cli_print(summary);
-    free(summary);
-    struct kt_string text = KT_STRING_INIT;
+    }
     kt_string_append(&text, "\n");
     if (files->number > 0)
         kt_string_printf(&text, "A demo was there already and is kept; the new one has number %d.\n", files->number);

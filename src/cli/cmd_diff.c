@@ -1,6 +1,8 @@
 #include "diff.h"
 
 #include "../trace.h"
+#include "progress.h"
+#include "terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,12 +99,15 @@ static int compare(struct request *request, struct diff *diff)
     int status = refuse_incomparable(diff);
     if (status != CLI_OK)
         return status;
-    if (diff_make(diff) < 0)
+    cli_progress_begin("comparing", "traces");
+    const int made = diff_make(diff);
+    cli_progress_end();
+    if (made < 0)
         return cli_error_library();
     status = evaluate(request, diff);
     if (status == CLI_FAILURE)
         return status;
-    struct kt_string text = KT_STRING_INIT;
+    struct kt_string text = cli_text();
     if (!request->json) {
         diff_append_text(&text, diff, request->conditions, request->condition_count);
     } else if (diff_append_json(&text, diff, request->conditions, request->condition_count) < 0) {
@@ -119,8 +124,7 @@ static int compare_files(struct request *request, char **paths)
     struct diff diff = {.options = request->options};
     int status = CLI_OK;
     for (int side = 0; side < DIFF_SIDES && status == CLI_OK; side++) {
-        if (ktrace_trace_load(&traces[side], paths[side]) < 0)
-            status = cli_error_library();
+        status = cli_load(&traces[side], paths[side]);
         diff.path[side] = paths[side];
         diff.trace[side] = traces[side];
     }

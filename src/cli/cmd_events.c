@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "select.h"
 #include "stdout_sink.h"
+#include "terminal.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -81,7 +82,10 @@ static void print_count(struct listing *listing)
     if (*warning) {
         struct kt_string visible = KT_STRING_INIT;
         kt_string_append_visible(&visible, warning);
-        kt_text(listing->out, "warning: ");
+        kt_text_style(listing->out, KT_STYLE_WARNING);
+        kt_text(listing->out, "warning:");
+        kt_text_style(listing->out, KT_STYLE_PLAIN);
+        kt_text_char(listing->out, ' ');
         kt_text(listing->out, kt_string_text(&visible));
         kt_text_char(listing->out, '\n');
         kt_string_destroy(&visible);
@@ -93,6 +97,7 @@ static int print_events(struct listing *listing)
     struct kt_text_sink out;
     listing->out = &out;
     kt_text_begin(&out, cli_stdout_sink());
+    out.styled = listing->format == TABLE && cli_color(STDOUT_FILENO);
     if (kt_selection_begin(&listing->selection, listing->trace) < 0)
         return cli_error_library();
     if (!isatty(STDOUT_FILENO)) /* where events are seen, they are progress enough */

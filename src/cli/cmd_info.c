@@ -1,12 +1,15 @@
 #include "cli.h"
 #include "fields.h"
 #include "kinds.h"
+#include "progress.h"
+#include "terminal.h"
 
 #include "../summary.h"
 #include "../trace.h"
 #include "../trace_file.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +25,19 @@ static void count(text *out, const char *name, uint64_t value)
 static void count_with_note(text *out, const char *name, uint64_t value, const char *note)
 {
     cli_field(out, LABELS, name, "%-10" PRIu64 " %s", value, note);
+}
+
+/* One that is not 0 stands out. */
+static void loss(text *out, const char *name, uint64_t value, const char *note)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%-10" PRIu64, value);
+    cli_label(out, LABELS, name);
+    if (value)
+        kt_string_append_styled(out, KT_STYLE_WARNING, number);
+    else
+        kt_string_append(out, number);
+    kt_string_printf(out, " %s\n", note);
 }
 
 static const char *arch_name(uint32_t arch)
@@ -42,7 +58,8 @@ static void append_file(text *out, const char *path, const struct kt_file_index 
 
 static void append_sections(text *out, const struct kt_file_index *index)
 {
-    kt_string_printf(out, "\nSections\n  %-6s %12s %12s\n", "type", "offset", "payload");
+    cli_heading(out, "Sections");
+    kt_string_printf(out, "  %-6s %12s %12s\n", "type", "offset", "payload");
     for (uint32_t i = 0; i < index->section_count; i++) {
         const struct kt_file_section *section = &index->sections[i];
         kt_string_append(out, "  ");
@@ -90,7 +107,7 @@ static void append_capture(text *out, const struct ktrace_trace *trace)
 {
     const struct kt_snapshot *snapshot = trace->snapshot;
     const bool several = snapshot->device_count > 1;
-    kt_string_append(out, "\nCapture\n");
+    cli_heading(out, "Capture");
     cli_field_visible(out, LABELS, "name", snapshot->name);
     cli_field_visible(out, LABELS, several ? "devices" : "device", kt_trace_device_names(trace));
     cli_field(out, LABELS, "architecture", "%s", arch_name(snapshot->arch));
@@ -121,7 +138,9 @@ static void append_devices(text *out, const struct ktrace_trace *trace)
         const struct kt_trace_device *more = &trace->devices[i];
         text times = KT_STRING_INIT;
         kt_device_times(&times, trace, i);
-        kt_string_printf(out, "\nDevice %u\n", device->ordinal);
+        char title[32];
+        snprintf(title, sizeof title, "Device %u", device->ordinal);
+        cli_heading(out, title);
         cli_field_visible(out, LABELS, "name", device->name);
         append_target(out, device, snapshot->arch);
         append_device_clock(out, device);
@@ -143,7 +162,7 @@ static void append_devices(text *out, const struct ktrace_trace *trace)
 static void append_contents(text *out, const struct ktrace_trace *trace)
 {
     const struct kt_snapshot *snapshot = trace->snapshot;
-    kt_string_append(out, "\nContents\n");
+    cli_heading(out, "Contents");
     count(out, "launches", trace->launch_count);
     count(out, "waves", trace->wave_count);
     count(out, "rings with events", snapshot->ring_count);
@@ -156,26 +175,26 @@ static void append_contents(text *out, const struct ktrace_trace *trace)
         cli_field(out, LABELS, "begins at", "%" PRIu64 " ns on the device's clock", trace->origin_ns);
     cli_field(out, LABELS, "duration", "%.3f us", (double)trace->duration_ps / 1e6);
     if (*ktrace_trace_warning(trace))
-        cli_field_visible(out, LABELS, "warning", ktrace_trace_warning(trace));
+        cli_field_styled(out, LABELS, "warning", KT_STYLE_WARNING, ktrace_trace_warning(trace));
 }
 
 static void append_losses(text *out, const struct ktrace_trace *trace)
 {
     const struct kt_snapshot *snapshot = trace->snapshot;
-    kt_string_append(out, "\nNot there, or not whole\n");
-    count_with_note(out, "waves dropped", snapshot->waves_dropped, "found no room in the buffer");
-    count_with_note(out, "waves filtered", snapshot->waves_filtered, "turned away by the filter");
-    count_with_note(out, "waves unfinished", trace->waves_unfinished, "were still inside their kernel");
-    count_with_note(out, "slots lost", trace->slots_lost, "overwritten in rings that wrapped");
-    count_with_note(out, "slots corrupt", trace->slots_corrupt, "that no site explains");
-    count_with_note(out, "ranges unclosed", trace->ranges_unclosed, "end with their wave's last event");
-    count_with_note(out, "ends unmatched", trace->ends_unmatched, "pops and stops that nothing had opened");
-    count_with_note(out, "clocks ambiguous", trace->clocks_ambiguous, "waves with a gap that the clock cannot count");
+    cli_heading(out, "Not there, or not whole");
+    loss(out, "waves dropped", snapshot->waves_dropped, "found no room in the buffer");
+    loss(out, "waves filtered", snapshot->waves_filtered, "turned away by the filter");
+    loss(out, "waves unfinished", trace->waves_unfinished, "were still inside their kernel");
+    loss(out, "slots lost", trace->slots_lost, "overwritten in rings that wrapped");
+    loss(out, "slots corrupt", trace->slots_corrupt, "that no site explains");
+    loss(out, "ranges unclosed", trace->ranges_unclosed, "end with their wave's last event");
+    loss(out, "ends unmatched", trace->ends_unmatched, "pops and stops that nothing had opened");
+    loss(out, "clocks ambiguous", trace->clocks_ambiguous, "waves with a gap that the clock cannot count");
 }
 
 static void append_clocks(text *out, const struct ktrace_trace *trace)
 {
-    kt_string_append(out, "\nClocks\n");
+    cli_heading(out, "Clocks");
     if (trace->place_clock_count)
         cli_field(out, LABELS, "fitted clock", "%.6f MHz", trace->clock_hz / 1e6);
     cli_field(out, LABELS, "largest residual", "%.3f ns", trace->clock_residual_ns);
@@ -210,7 +229,7 @@ static void append_site(text *out, const struct kt_site *site)
 
 static void append_modules(text *out, const struct kt_snapshot *snapshot)
 {
-    kt_string_append(out, "\nModules and sites\n");
+    cli_heading(out, "Modules and sites");
     for (uint64_t i = 0; i < snapshot->module_count; i++) {
         const struct kt_module *module = &snapshot->modules[i];
         kt_string_printf(out, "  module %u", module->number);
@@ -226,7 +245,7 @@ static void append_modules(text *out, const struct kt_snapshot *snapshot)
 
 static void append_launches(text *out, const struct ktrace_trace *trace)
 {
-    kt_string_append(out, "\nLaunches\n");
+    cli_heading(out, "Launches");
     for (uint64_t i = 0; i < trace->launch_count; i++) {
         const struct kt_launch *launch = &trace->launches[i];
         kt_string_printf(out, "  %" PRIu64 ": ", i);
@@ -253,8 +272,9 @@ static void append_launches(text *out, const struct ktrace_trace *trace)
 
 static void append_waves(text *out, const struct ktrace_trace *trace)
 {
-    kt_string_printf(out, "\nWaves\n  %6s %5s %-20s %5s %5s %14s %14s %8s %6s\n", "launch", "place", "workgroup",
-                     "wave", "lanes", "begin us", "end us", "events", "lost");
+    cli_heading(out, "Waves");
+    kt_string_printf(out, "  %6s %5s %-20s %5s %5s %14s %14s %8s %6s\n", "launch", "place", "workgroup", "wave",
+                     "lanes", "begin us", "end us", "events", "lost");
     for (uint64_t i = 0; i < trace->wave_count; i++) {
         const struct kt_wave *wave = &trace->waves[i];
         text workgroup = KT_STRING_INIT;
@@ -274,11 +294,14 @@ static int print_info(const char *path, const void *data, size_t bytes, bool wit
     struct ktrace_trace *trace;
     if (kt_file_index_read(&index, data, bytes) < 0)
         return cli_error_in_file(path);
-    if (ktrace_trace_load_memory(&trace, data, bytes) < 0) {
+    cli_progress_begin("decoding", path);
+    const int result = ktrace_trace_load_memory(&trace, data, bytes);
+    cli_progress_end();
+    if (result < 0) {
         kt_file_index_free(&index);
         return cli_error_in_file(path);
     }
-    text out = KT_STRING_INIT;
+    text out = cli_text();
     append_file(&out, path, &index);
     append_capture(&out, trace);
     if (trace->snapshot->device_count > 1)
@@ -312,7 +335,10 @@ static int run(int argc, char **argv)
         return CLI_USAGE;
     void *data;
     size_t bytes;
-    if (kt_file_read(&data, &bytes, path) < 0)
+    cli_progress_begin("reading", path);
+    const int result = kt_file_read(&data, &bytes, path);
+    cli_progress_end();
+    if (result < 0)
         return cli_error_library();
     int status = print_info(path, data, bytes, with_waves);
     free(data);

@@ -1,8 +1,29 @@
 #include "cli.h"
 
+#include "../summary.h"
 #include "progress.h"
+#include "terminal.h"
 
 #include <stdlib.h>
+
+static int print_text(const struct ktrace_trace *trace)
+{
+    struct kt_string out = cli_text();
+    if (kt_append_launches(&out, trace) == KTRACE_OK)
+        return cli_print_string(&out);
+    kt_string_destroy(&out);
+    return cli_error_library();
+}
+
+static int print_json(const struct ktrace_trace *trace)
+{
+    char *text;
+    if (ktrace_trace_launches_json(&text, trace) < 0)
+        return cli_error_library();
+    cli_print(text);
+    free(text);
+    return CLI_OK;
+}
 
 static int run(int argc, char **argv)
 {
@@ -22,14 +43,9 @@ static int run(int argc, char **argv)
     struct ktrace_trace *trace;
     if (cli_load(&trace, path) != CLI_OK)
         return CLI_FAILURE;
-    char *text;
-    int result = json ? ktrace_trace_launches_json(&text, trace) : ktrace_trace_launches_text(&text, trace);
+    const int status = json ? print_json(trace) : print_text(trace);
     ktrace_trace_destroy(trace);
-    if (result < 0)
-        return cli_error_library();
-    cli_print(text);
-    free(text);
-    return CLI_OK;
+    return status;
 }
 
 const struct cli_command cli_launches = {

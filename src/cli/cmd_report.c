@@ -1,12 +1,10 @@
 #include "cli.h"
 
-#include "../export/sink.h"
-#include "../report/report.h"
+#include "output.h"
+#include "progress.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* "gemm.html" in the current folder for "traces/gemm.ktrace". The caller's: free() it; NULL: memory ran out. */
 static char *default_output(const char *path)
@@ -22,47 +20,15 @@ static char *default_output(const char *path)
     return kt_string_take(&output, &text) < 0 ? NULL : output;
 }
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat a_status, b_status;
-    return stat(a, &a_status) == 0 && stat(b, &b_status) == 0 && S_ISREG(a_status.st_mode) &&
-           a_status.st_dev == b_status.st_dev && a_status.st_ino == b_status.st_ino;
-}
-
-static int write_to_stdout(const struct ktrace_trace *trace)
-{
-    struct kt_memory_sink memory;
-    kt_memory_sink_init(&memory);
-    const int status = kt_report_write(&memory.sink, trace);
-    if (status == 0)
-        cli_write(memory.buffer.data, memory.buffer.bytes);
-    kt_pb_destroy(&memory.buffer);
-    return status < 0 ? cli_error_library() : CLI_OK;
-}
-
-static int write_to_file(const struct ktrace_trace *trace, const char *output)
-{
-    struct kt_file_sink file;
-    if (kt_file_sink_replace(&file, output) < 0 || kt_file_sink_close(&file, kt_report_write(&file.sink, trace)) < 0)
-        return cli_error_library();
-    struct kt_string text = KT_STRING_INIT;
-    kt_string_append(&text, "wrote ");
-    kt_string_append_visible(&text, output);
-    kt_string_append(&text, ": open it in a browser\n");
-    return cli_print_string(&text);
-}
-
 static int report(const char *path, const char *output)
 {
-    const bool to_stdout = strcmp(output, "-") == 0;
-    if (to_stdout && isatty(STDOUT_FILENO))
-        return cli_error_usage(&cli_report, "the page is not written to a terminal: redirect standard output");
-    if (!to_stdout && same_file(path, output))
-        return cli_error("%s: the output would replace the input: name another file with '-o'", output);
     struct ktrace_trace *trace;
-    if (ktrace_trace_load(&trace, path) < 0)
-        return cli_error_library();
-    const int status = to_stdout ? write_to_stdout(trace) : write_to_file(trace, output);
+    int status = cli_output_check(&cli_report, &kt_exporter_html, output, path);
+    if (status == CLI_OK)
+        status = cli_load(&trace, path);
+    if (status != CLI_OK)
+        return status;
+    status = cli_output_write(trace, &kt_exporter_html, output);
     ktrace_trace_destroy(trace);
     return status;
 }

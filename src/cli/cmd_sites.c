@@ -6,6 +6,7 @@
 #include "progress.h"
 #include "site_rows.h"
 #include "stdout_sink.h"
+#include "terminal.h"
 
 #include <inttypes.h>
 
@@ -22,7 +23,7 @@ static int print_table(const struct ktrace_trace *trace, const struct site_rows 
                                                      {"payload", KT_LEFT}, {"events", KT_RIGHT}, {"copies", KT_RIGHT},
                                                      {"place", KT_LEFT}};
     struct kt_table table = kt_table_of(columns, sizeof columns / sizeof *columns);
-    struct kt_string out = KT_STRING_INIT;
+    struct kt_string out = cli_text();
     uint64_t idle = 0;
     for (size_t i = 0; i < rows->count; i++) {
         const struct site_row *row = &rows->rows[i];
@@ -51,7 +52,7 @@ static int print_table(const struct ktrace_trace *trace, const struct site_rows 
     if (rows->count == 0) {
         const char *warning = ktrace_trace_warning(trace);
         kt_string_append(&out, *warning ? "no annotations: " : "no annotations");
-        kt_string_append_visible(&out, warning);
+        kt_string_append_visible_styled(&out, KT_STYLE_WARNING, warning);
         kt_string_append(&out, "\n");
     }
     if (idle)

@@ -88,7 +88,7 @@ static int print_groups(struct choice *choice, const struct ktrace_trace *trace)
     kt_selection_end(&choice->selection);
     if (result < 0)
         return cli_error_library();
-    struct kt_string out = KT_STRING_INIT;
+    struct kt_string out = cli_text();
     if (choice->json)
         cli_append_groups_json(&out, trace, &groups, &choice->view);
     else
@@ -103,7 +103,7 @@ static int print_summary(const struct choice *choice, const struct ktrace_trace 
                                          .bars = cli_bar_style(),
                                          .columns = cli_terminal_columns(),
                                          .each_launch = choice->each_launch};
-    struct kt_string out = KT_STRING_INIT;
+    struct kt_string out = cli_text();
     if (kt_append_summary(&out, trace, &view) == KTRACE_OK)
         return cli_print_string(&out);
     kt_string_destroy(&out);

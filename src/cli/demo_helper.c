@@ -132,6 +132,8 @@ static enum demo_made run(struct kt_string *why, const struct demo_helper *helpe
 {
     struct cli_child child = CLI_CHILD_INIT;
     enum demo_made made = DEMO_FAILED;
+    child.verb = "running";
+    child.object = helper->name;
     if (cli_child_run(&child, execute, execution, limit_s) == 0) {
         if (*execution->error)
             cli_error("%s: cannot run: %s", execution->path, strerror(*execution->error));

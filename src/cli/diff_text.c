@@ -23,21 +23,29 @@ static void append_side(struct kt_string *out, const struct diff *diff, int side
     kt_string_printf(out, ", %s wave%s%s\n", kt_grouped(cell, trace->wave_count), kt_plural(trace->wave_count),
                      trace->snapshot->flags & KT_SNAPSHOT_SIMULATED ? ", simulated time" : "");
     if (*warning) {
-        kt_string_append(out, "   not whole: ");
+        kt_string_append(out, "   ");
+        kt_string_append_styled(out, KT_STYLE_WARNING, "not whole:");
+        kt_string_append(out, " ");
         kt_string_append_visible(out, warning);
         kt_string_append(out, "\n");
     }
+}
+
+static void append_doubt(struct kt_string *out, const char *why)
+{
+    kt_string_append_styled(out, KT_STYLE_WARNING, "beware:");
+    kt_string_printf(out, " %s\n", why);
 }
 
 static void append_doubts(struct kt_string *out, const struct diff *diff)
 {
     const struct kt_snapshot *a = diff->trace[DIFF_A]->snapshot, *b = diff->trace[DIFF_B]->snapshot;
     if (strcmp(kt_trace_device_names(diff->trace[DIFF_A]), kt_trace_device_names(diff->trace[DIFF_B])) != 0)
-        kt_string_append(out, "beware: these are different devices\n");
+        append_doubt(out, "these are different devices");
     if (a->waves_filtered != b->waves_filtered)
-        kt_string_append(out, "beware: the captures' filters turned away different numbers of waves\n");
+        append_doubt(out, "the captures' filters turned away different numbers of waves");
     if ((a->flags ^ b->flags) & KT_SNAPSHOT_PEEK)
-        kt_string_append(out, "beware: one of them was taken while kernels were running\n");
+        append_doubt(out, "one of them was taken while kernels were running");
 }
 
 /* ---- The table ---------------------------------------------------------------------------------------------------- */
@@ -98,6 +106,11 @@ static void total_cell(struct kt_table *table, double moved_ns)
         kt_table_printf(table, "%s%s", moved_ns > 0 ? "+" : "", kt_duration(cell, moved_ns));
 }
 
+static enum kt_style verdict_style(enum diff_verdict verdict)
+{
+    return verdict == DIFF_SLOWER ? KT_STYLE_BAD : verdict == DIFF_FASTER ? KT_STYLE_GOOD : KT_STYLE_PLAIN;
+}
+
 static void append_row(struct kt_table *table, const struct diff_row *row)
 {
     static const struct diff_sample nothing;
@@ -110,6 +123,7 @@ static void append_row(struct kt_table *table, const struct diff_row *row)
         kt_table_printf(table, "%" PRIu32, row->device);
     kt_table_cell(table, kt_phase_kind_name(row->kind));
     kt_table_cell(table, row->verdict == DIFF_COUNTED ? NULL : diff_verdict_word(row->verdict));
+    kt_table_style(table, verdict_style(row->verdict));
     count_cell(table, row);
     duration_cells(table, row, a->p50_ns, b->p50_ns);
     duration_cells(table, row, a->mean_ns, b->mean_ns);
@@ -163,7 +177,9 @@ static void append_conditions(struct kt_string *out, const struct diff *diff, co
         kt_string_append(out, "\n");
     for (size_t i = 0; i < count; i++) {
         const struct diff_condition *condition = &conditions[i];
-        kt_string_append(out, condition->holds ? "FAILED  " : "passed  ");
+        kt_string_append_styled(out, condition->holds ? KT_STYLE_BAD : KT_STYLE_GOOD,
+                                condition->holds ? "FAILED" : "passed");
+        kt_string_append(out, "  ");
         kt_string_append_visible(out, condition->text);
         kt_string_append(out, ": ");
         kt_string_append_visible(out, condition->row->kernel);

@@ -115,6 +115,8 @@ int doctor_probe(struct doctor_runtime *out, const char *name, const char *backe
     probe->runtime.name = name;
     probe->runtime.backend = backend;
     struct cli_child child = CLI_CHILD_INIT;
+    child.verb = "asking";
+    child.object = name;
     const int result = cli_child_run(&child, ask, probe, limit_s);
     if (result == 0) {
         end_texts(probe);

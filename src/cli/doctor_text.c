@@ -3,6 +3,7 @@
 #include "../trace_file.h"
 #include "doctor.h"
 #include "fields.h"
+#include "terminal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static void print_devices(text *out, const struct doctor_runtime *runtime)
 
 static void print_runtime(text *out, const struct doctor_runtime *runtime)
 {
-    kt_string_printf(out, "\n%s\n", runtime->name);
+    cli_heading(out, runtime->name);
     if (*runtime->library)
         cli_field_visible(out, LABELS, "library", runtime->library);
     if (*runtime->passed_over)
@@ -58,7 +59,7 @@ static void print_runtime(text *out, const struct doctor_runtime *runtime)
                   runtime->facts.clock_khz / 1e3, runtime->facts.arch == KTRACE_ARCH_AMDGCN ? "" : " nominal",
                   runtime->facts.wall_tick_ns, runtime->facts.simulated ? ", simulated time" : "");
     else
-        cli_field_visible(out, LABELS, "unusable", runtime->reason);
+        cli_field_styled(out, LABELS, "unusable", KT_STYLE_WARNING, runtime->reason);
 }
 
 /* Numbers and ranges, as KTRACE_DEVICES takes them; how many. */
@@ -95,9 +96,9 @@ static void print_chosen(text *out, const struct doctor_choice *choice)
 
 static void print_choice(text *out, const struct doctor_choice *choice)
 {
-    kt_string_append(out, "\nA capture\n");
+    cli_heading(out, "A capture");
     if (!choice->runtime) {
-        cli_field_visible(out, LABELS, "is refused", choice->why);
+        cli_field_styled(out, LABELS, "is refused", KT_STYLE_BAD, choice->why);
         return;
     }
     print_chosen(out, choice);
@@ -111,15 +112,16 @@ static void print_choice(text *out, const struct doctor_choice *choice)
 
 static void print_tools(text *out, const char *heading, const struct doctor_tool *tools, int count)
 {
-    kt_string_printf(out, "\n%s\n", heading);
+    cli_heading(out, heading);
     for (int i = 0; i < count; i++)
-        cli_field_visible(out, LABELS, tools[i].label, tools[i].path ? tools[i].path : tools[i].missing);
+        cli_field_styled(out, LABELS, tools[i].label, tools[i].path ? KT_STYLE_GOOD : KT_STYLE_WARNING,
+                         tools[i].path ? tools[i].path : tools[i].missing);
 }
 
 int doctor_print_text(const struct doctor_runtime runtimes[DOCTOR_RUNTIMES], const struct doctor_choice *choice,
                       const struct doctor_tools *tools)
 {
-    text out = KT_STRING_INIT;
+    text out = cli_text();
     kt_string_printf(&out, "ktrace %s: wire format %d, trace file format %u\n", ktrace_version(), KTRACE_WIRE_VERSION,
                      KT_FILE_VERSION);
     for (int i = 0; i < DOCTOR_RUNTIMES; i++)

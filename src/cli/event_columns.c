@@ -154,6 +154,7 @@ static void put_ns(struct kt_text_sink *out, int64_t ps, int width)
 void event_table_titles(struct kt_text_sink *out, const struct ktrace_trace *trace, const struct event_widths *widths)
 {
     const uint32_t arch = trace->snapshot->arch;
+    kt_text_style(out, KT_STYLE_TITLE);
     put_right(out, "time ns", widths->time);
     put_right(out, "duration ns", widths->duration);
     put_left(out, "launch", widths->launch);
@@ -167,7 +168,9 @@ void event_table_titles(struct kt_text_sink *out, const struct ktrace_trace *tra
     put_right(out, "lane", widths->lane);
     put_left(out, "kind", 5);
     put_left(out, "name", widths->name);
-    kt_text(out, "  payload\n");
+    kt_text(out, "  payload");
+    kt_text_style(out, KT_STYLE_PLAIN);
+    kt_text_char(out, '\n');
 }
 
 void event_table_line(struct kt_text_sink *out, const struct ktrace_trace *trace, const struct event_widths *widths,
@@ -202,9 +205,11 @@ void event_table_line(struct kt_text_sink *out, const struct ktrace_trace *trace
     kt_text_spaces(out, 2);
     put_visible(out, name);
     if (state) {
+        kt_text_style(out, KT_STYLE_WARNING);
         kt_text(out, " (");
         kt_text(out, state);
         kt_text(out, ")");
+        kt_text_style(out, KT_STYLE_PLAIN);
     }
     if (event->flags & KT_EVENT_PAYLOAD) {
         const int columns = visible_columns(name) + (state ? (int)strlen(state) + 3 : 0);

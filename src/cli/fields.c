@@ -2,6 +2,13 @@
 
 #include <string.h>
 
+void cli_heading(struct kt_string *out, const char *title)
+{
+    kt_string_append(out, "\n");
+    kt_string_append_styled(out, KT_STYLE_TITLE, title);
+    kt_string_append(out, "\n");
+}
+
 void cli_label(struct kt_string *out, int columns, const char *label)
 {
     if (strlen(label) > (size_t)columns)
@@ -24,5 +31,12 @@ void cli_field_visible(struct kt_string *out, int columns, const char *label, co
 {
     cli_label(out, columns, label);
     kt_string_append_visible(out, value && *value ? value : "-");
+    kt_string_append_char(out, '\n');
+}
+
+void cli_field_styled(struct kt_string *out, int columns, const char *label, enum kt_style style, const char *value)
+{
+    cli_label(out, columns, label);
+    kt_string_append_visible_styled(out, style, value && *value ? value : "-");
     kt_string_append_char(out, '\n');
 }

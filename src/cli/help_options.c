@@ -59,14 +59,18 @@ static bool read_option(struct help_option *option, const char *at)
 
 bool help_next_option(struct help_option *option, const char **at)
 {
-    while (**at) {
+    static const char common[] = "      --color WHEN  auto, always or never\n";
+    for (;;) {
+        if (!**at && *at == common + strlen(common))
+            return false;
+        if (!**at)
+            *at = common;
         const char *line = *at;
         *at += strcspn(*at, "\n");
         *at += **at == '\n';
         if (read_option(option, line))
             return true;
     }
-    return false;
 }
 
 bool help_takes_trace(const struct cli_command *command)

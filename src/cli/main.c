@@ -1,5 +1,6 @@
 /* main.c - the command `ktrace`: the table of commands, and what they share. */
 #include "cli.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,18 +23,19 @@ enum { COMMAND_COUNT = sizeof cli_commands / sizeof *cli_commands - 1 };
 __attribute__((format(printf, 2, 0))) static void say_error(const struct cli_command *command, const char *format,
                                                             va_list arguments)
 {
-    struct kt_string sentence = KT_STRING_INIT, visible = KT_STRING_INIT;
+    struct kt_string sentence = KT_STRING_INIT, line = KT_STRING_INIT;
     kt_string_vprintf(&sentence, format, arguments);
-    kt_string_append_visible(&visible, kt_string_text(&sentence));
-    if (sentence.failed || visible.failed)
-        fputs("ktrace: out of memory\n", stderr);
-    else if (command)
-        fprintf(stderr, "ktrace: %s: %s: see 'ktrace %s --help'\n", command->name, kt_string_text(&visible),
-                command->name);
-    else
-        fprintf(stderr, "ktrace: %s\n", kt_string_text(&visible));
+    line.styled = cli_color(STDERR_FILENO);
+    kt_string_append_styled(&line, KT_STYLE_ERROR, "ktrace:");
+    kt_string_append(&line, " ");
+    if (command)
+        kt_string_printf(&line, "%s: ", command->name);
+    kt_string_append_visible(&line, kt_string_text(&sentence));
+    if (command)
+        kt_string_printf(&line, ": see 'ktrace %s --help'", command->name);
+    fprintf(stderr, "%s\n", sentence.failed || line.failed ? "ktrace: out of memory" : kt_string_text(&line));
     kt_string_destroy(&sentence);
-    kt_string_destroy(&visible);
+    kt_string_destroy(&line);
 }
 
 int cli_error(const char *format, ...)
@@ -115,15 +117,10 @@ static void print_command_help(const struct cli_command *command)
     cli_print(command->help);
 }
 
-int cli_option(const struct cli_command *command, int argc, char **argv, const char *letters,
-               const struct option *options)
+static const char color_words[] = "option '--color' takes auto, always or never, not '%s'";
+
+static void fail_option(const struct cli_command *command, int option, char **argv, const char *letters)
 {
-    opterr = 0;
-    int option = getopt_long(argc, argv, letters, options, NULL);
-    if (option == 'h')
-        print_command_help(command);
-    if (option != '?' && option != ':')
-        return option;
     /* A short option is named by optopt; a long one is the argument before optind, and sets optopt, to its letter, only
      * where it has an argument too many. */
     const char *argument = argv[optind - 1];
@@ -138,6 +135,23 @@ int cli_option(const struct cli_command *command, int argc, char **argv, const c
         cli_error_usage(command, "unknown option '%s'", argument);
     else
         cli_error_usage(command, "unknown option '-%c'", optopt);
+}
+
+int cli_option(const struct cli_command *command, int argc, char **argv, const char *letters,
+               const struct option *options)
+{
+    int option;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, letters, options, NULL)) == CLI_OPTION_COLOR)
+        if (!cli_color_choose(optarg)) {
+            cli_error_usage(command, color_words, optarg);
+            return '?';
+        }
+    if (option == 'h')
+        print_command_help(command);
+    if (option != '?' && option != ':')
+        return option;
+    fail_option(command, option, argv, letters);
     return '?';
 }
 
@@ -228,15 +242,17 @@ static int print_help(void)
     struct kt_string text = KT_STRING_INIT;
     kt_string_append(&text, "ktrace - timelines of the phases inside GPU kernels\n"
                             "\n"
-                            "Usage: ktrace COMMAND [OPTION...] [FILE]\n"
+                            "Usage: ktrace [--color WHEN] COMMAND [OPTION...] [FILE]\n"
                             "\n"
                             "Commands:\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
         kt_string_printf(&text, "  %-10s  %s\n", cli_commands[i]->name, cli_commands[i]->brief);
     kt_string_append(&text, "\n"
                             "Options:\n"
-                            "  -h, --help     print this; after a command, print what it does and takes\n"
-                            "      --version  print the version\n"
+                            "  -h, --help        print this; after a command, print what it does and takes\n"
+                            "      --color WHEN  auto (the default), always or never; also after a command. auto\n"
+                            "                    is on a terminal, unless NO_COLOR is set or TERM is 'dumb'\n"
+                            "      --version     print the version\n"
                             "\n"
                             "Exit status:\n"
                             "  0    success\n"
@@ -268,8 +284,30 @@ static int help_command(int argc, char **argv)
     return CLI_OK;
 }
 
+/* How many arguments --color takes up at `argv`: 0, 1 or 2; -1 after cli_error. */
+static int take_color(char **argv)
+{
+    static const char option[] = "--color";
+    const size_t length = strlen(option);
+    if (!argv[0] || strncmp(argv[0], option, length) != 0 || (argv[0][length] && argv[0][length] != '='))
+        return 0;
+    const char *when = argv[0][length] ? argv[0] + length + 1 : argv[1];
+    if (!when) {
+        cli_error("option '--color' needs an argument: see 'ktrace --help'");
+        return -1;
+    }
+    if (!cli_color_choose(when)) {
+        cli_error(color_words, when);
+        return -1;
+    }
+    return argv[0][length] ? 1 : 2;
+}
+
 static int run(int argc, char **argv)
 {
+    for (int taken; argc > 1 && (taken = take_color(argv + 1)) != 0; argc -= taken, argv += taken)
+        if (taken < 0)
+            return CLI_USAGE;
     if (argc < 2) {
         cli_error("name a command: 'ktrace --help' lists them");
         return CLI_USAGE;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +71,12 @@ void cli_progress_begin(const char *verb, const char *object)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&progress.end, &attributes);
     pthread_condattr_destroy(&attributes);
+    /* Signals are the other thread's, which holds them back where cleanup.h says so. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     progress.running = pthread_create(&progress.thread, NULL, watch, NULL) == 0; /* without a thread, nothing is said */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!progress.running)
         pthread_cond_destroy(&progress.end);
 }

@@ -131,6 +131,7 @@ static void number_cells(struct kt_table *table, const struct kt_group *group, b
     for (size_t i = 0; i < sizeof durations_ns / sizeof *durations_ns; i++)
         kt_table_cell(table, statistics->count ? kt_duration(cell, durations_ns[i]) : NULL);
     kt_table_cell(table, group->unclosed ? kt_grouped(cell, group->unclosed) : NULL);
+    kt_table_style(table, KT_STYLE_WARNING);
 }
 
 static size_t shown(const struct kt_groups *groups, const struct cli_grouped_view *view)
@@ -241,7 +242,9 @@ static void append_imbalances(struct kt_string *out, const struct ktrace_trace *
         return;
     if (view->top && view->top < rows)
         rows = (size_t)view->top;
-    kt_string_printf(out, "\nimbalance of totals, over the %s that have any\n", kt_places_word(arch));
+    kt_string_append(out, "\n");
+    kt_string_append_styled(out, KT_STYLE_TITLE, "imbalance of totals");
+    kt_string_printf(out, ", over the %s that have any\n", kt_places_word(arch));
     struct kt_table table = kt_table_of(columns, count);
     for (size_t i = 0; i < rows; i++) {
         key_cells(&table, trace, view, &keys, &groups->imbalances[i].of);
@@ -305,12 +308,7 @@ void cli_append_groups(struct kt_string *out, const struct ktrace_trace *trace, 
         kt_string_append(out,
                          "\ntotals are sums over waves, which run side by side; shares are of the time of all waves "
                          "that were\nnot filtered out; bars are compared with the largest\n");
-    const char *warning = ktrace_trace_warning(trace);
-    if (*warning) {
-        kt_string_append(out, "\nwarning: ");
-        kt_string_append_visible(out, warning);
-        kt_string_append(out, "\n");
-    }
+    kt_append_warning(out, trace);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */

@@ -19,6 +19,34 @@ int cli_terminal_columns(void)
     return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+static enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
+
+bool cli_color_choose(const char *when)
+{
+    static const char *const words[] = {[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
+    for (int i = COLOR_AUTO; i <= COLOR_NEVER; i++)
+        if (strcmp(when, words[i]) == 0) {
+            color = i;
+            return true;
+        }
+    return false;
+}
+
+bool cli_color(int descriptor)
+{
+    const char *refusal = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    if (color != COLOR_AUTO)
+        return color == COLOR_ALWAYS;
+    return isatty(descriptor) && !(refusal && *refusal) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+}
+
+struct kt_string cli_text(void)
+{
+    struct kt_string text = KT_STRING_INIT;
+    text.styled = cli_color(STDOUT_FILENO);
+    return text;
+}
+
 /* The locale is asked for, not set: numbers keep their points. */
 enum kt_bar_style cli_bar_style(void)
 {

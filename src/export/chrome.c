@@ -346,4 +346,4 @@ static int write_chrome(struct kt_sink *sink, const struct ktrace_trace *trace, 
     return status ? status : kt_text_finish(&chrome.text);
 }
 
-const struct kt_exporter kt_exporter_chrome = {"chrome", "json", write_chrome};
+const struct kt_exporter kt_exporter_chrome = {"chrome", "json", write_chrome, 1};

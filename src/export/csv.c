@@ -86,4 +86,4 @@ static int write_csv(struct kt_sink *sink, const struct ktrace_trace *trace, uin
     return kt_text_finish(&text);
 }
 
-const struct kt_exporter kt_exporter_csv = {"csv", "csv", write_csv};
+const struct kt_exporter kt_exporter_csv = {"csv", "csv", write_csv, 1};

@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct kt_exporter *const kt_exporters[] = {&kt_exporter_perfetto, &kt_exporter_chrome, &kt_exporter_csv, NULL};
+const struct kt_exporter *const kt_exporters[] = {&kt_exporter_perfetto, &kt_exporter_chrome, &kt_exporter_csv,
+                                                  &kt_exporter_json,     &kt_exporter_html,   NULL};
 
 enum {
     NUMBERED_FILES = 1000000, /* how many files of one name are tried */

@@ -14,10 +14,12 @@ struct kt_exporter {
     const char *suffix; /* "pftrace.gz" */
     /* `launch`: the one that is written, an index, or KT_EVERY_LAUNCH. Times are the trace's in either case. */
     int (*write)(struct kt_sink *sink, const struct ktrace_trace *trace, uint64_t launch);
+    int takes_launch; /* 0: `launch` can be KT_EVERY_LAUNCH only */
 };
 #define KT_EVERY_LAUNCH UINT64_MAX
 
-extern const struct kt_exporter kt_exporter_perfetto, kt_exporter_chrome, kt_exporter_csv;
+extern const struct kt_exporter kt_exporter_perfetto, kt_exporter_chrome, kt_exporter_csv, kt_exporter_json,
+    kt_exporter_html;
 
 /* NULL-terminated. */
 extern const struct kt_exporter *const kt_exporters[];
@@ -28,7 +30,7 @@ const struct kt_exporter *kt_find_exporter(const char *name);
  * safe (kt_safe_name), `directory` NULL the current one. `*path` is the caller's: free() it. */
 int kt_export_new(char **path, const struct ktrace_trace *trace, const struct kt_exporter *exporter, uint64_t launch,
                   const char *directory, const char *name);
-/* ktrace_trace_export_launches with any exporter. */
+/* ktrace_trace_export_launches with any exporter that takes launches; KTRACE_ERROR_ARGUMENT: this one does not. */
 int kt_export_launches(char ***paths, uint64_t *count, const struct ktrace_trace *trace,
                        const struct kt_exporter *exporter, const char *directory, const char *const *names,
                        uint64_t name_count);

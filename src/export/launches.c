@@ -91,6 +91,8 @@ int kt_export_launches(char ***paths, uint64_t *count, const struct ktrace_trace
                        uint64_t name_count)
 {
     const uint64_t launches = count_launches(trace);
+    if (!exporter->takes_launch)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "the exporter \"%s\" writes whole traces only", exporter->name);
     int status = check_names(names, name_count, launches);
     if (status < 0)
         return status;

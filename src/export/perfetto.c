@@ -457,4 +457,4 @@ static int write_perfetto(struct kt_sink *sink, const struct ktrace_trace *trace
     return status;
 }
 
-const struct kt_exporter kt_exporter_perfetto = {"perfetto", "pftrace.gz", write_perfetto};
+const struct kt_exporter kt_exporter_perfetto = {"perfetto", "pftrace.gz", write_perfetto, 1};

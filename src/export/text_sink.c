@@ -11,6 +11,7 @@ void kt_text_begin(struct kt_text_sink *text, struct kt_sink *sink)
 {
     text->sink = sink;
     text->status = KTRACE_OK;
+    text->styled = 0;
     text->bytes = 0;
 }
 

@@ -6,6 +6,7 @@
 #ifndef KT_TEXT_SINK_H
 #define KT_TEXT_SINK_H
 
+#include "../style.h"
 #include "export.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ enum { KT_TEXT_SINK_BYTES = 64 * 1024 };
 struct kt_text_sink {
     struct kt_sink *sink;
     int status;
+    int styled; /* as of kt_string: 0 at the begin */
     size_t bytes;
     char buffer[KT_TEXT_SINK_BYTES];
 };
@@ -43,6 +45,12 @@ static inline void kt_text(struct kt_text_sink *text, const char *string)
     kt_text_bytes(text, string, strlen(string));
 }
 void kt_text_spaces(struct kt_text_sink *text, size_t count);
+/* As kt_string_style. */
+static inline void kt_text_style(struct kt_text_sink *text, enum kt_style style)
+{
+    if (text->styled)
+        kt_text(text, kt_style_code(style));
+}
 
 void kt_text_uint(struct kt_text_sink *text, uint64_t number);
 void kt_text_int(struct kt_text_sink *text, int64_t number);

@@ -60,7 +60,8 @@ def help_of(shell, command):
 
 
 def options_of(text):
-    return sorted(set(re.findall(r"^(?:  -\w, |      )(--[\w-]+)", text, re.MULTILINE)))
+    """And --color, which is every command's, and only in the help of all."""
+    return sorted({"--color", *re.findall(r"^(?:  -\w, |      )(--[\w-]+)", text, re.MULTILINE)})
 
 
 def check(shell):
@@ -78,6 +79,9 @@ def check(shell):
     expect(["ktrace", ""], commands + ["help"])
     expect(["ktrace", "su"], ["summary"])
     expect(["ktrace", "--v"], ["--version"])
+    expect(["ktrace", "--c"], ["--color"])
+    expect(["ktrace", "--color", ""], ["always", "auto", "never"])
+    expect(["ktrace", "summary", "--color", "a"], ["always", "auto"])
     expect(["ktrace", "help", "e"], ["events", "export"])
     for command in commands:
         options = options_of(help_of(shell, command))
@@ -87,11 +91,15 @@ def check(shell):
             if ("unknown option" in error) != (option == "--nonsense"):
                 faults.append(f"{command} does not know {option}, which is in its help")
     expect(["ktrace", "summary", "--by", "k"], ["kernel"])
-    expect(["ktrace", "export", "-f", ""], ["chrome", "csv", "perfetto"])
+    expect(["ktrace", "export", "-f", ""], ["chrome", "csv", "html", "json", "perfetto"])
     expect(["ktrace", "completion", ""], ["bash", "fish", "zsh"])
     expect(["ktrace", "summary", "a"], ["a folder/", "a trace.ktrace"] if shell.name == "fish" else ["a folder", "a trace.ktrace"])
     expect(["ktrace", "demo", "b"], [])
     if shell.name == "bash":  # which takes --option=value for three words
+        expect(["ktrace", "--color", "=", "n"], ["never"])
+        expect(["ktrace", "--color", "=", "never", "su"], ["summary"])
+        expect(["ktrace", "--color", "never", "su"], ["summary"])
+        expect(["ktrace", "--color", "never", "summary", "--by", "k"], ["kernel"])
         expect(["ktrace", "summary", "--by", "=", "ke"], ["kernel"])
         expect(["ktrace", "summary", "--by", "="], "phase kernel launch device sm cu workgroup wave".split())
         expect(["ktrace", "summary", "--by", "phase,k"], ["phase,kernel"])
@@ -137,6 +145,9 @@ def check_zsh(shell):
         "ktrace summary --by ": "phase kernel launch device sm cu workgroup wave".split(),
         "ktrace export -f ": ["chrome", "csv", "perfetto"],
         "ktrace sites a": ["trace.ktrace"],
+        "ktrace --color ": ["always", "auto", "never"],
+        "ktrace --color never su": ["summary"],
+        "ktrace --color=never summary --by ke": ["kernel"],
     }
     lines |= {f"ktrace {command} --": options_of(help_of(shell, command)) for command in commands}
     try:
