@@ -158,9 +158,10 @@ static int check_devices_of_waves(const struct kt_snapshot *snapshot)
     return 0;
 }
 
-static int check_capacity(uint32_t slots, const char *which)
+/* 0 where no ring has it. */
+static int check_capacity(uint32_t slots, int has_rings, const char *which)
 {
-    if (slots == 0 || (slots & (slots - 1)) != 0 || slots > WAVE_SLOTS_MAX)
+    if ((slots == 0 && has_rings) || (slots & (slots - 1)) != 0 || slots > WAVE_SLOTS_MAX)
         return kt_fail(KTRACE_ERROR_FORMAT, "%s rings of %u slots: not a power of two up to %u", which, slots,
                        WAVE_SLOTS_MAX);
     return 0;
@@ -179,6 +180,8 @@ static int check_ring(const struct kt_snapshot *snapshot, uint64_t number)
         kt_ring_stored_slots(snapshot, ring) > snapshot->slot_count - ring->first_slot)
         return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: its slots lie outside of the snapshot's", n);
 
+    if (ring->whole > 1)
+        return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: whole is %u, not 0 or 1", n, ring->whole);
     uint32_t capacity = ring->lane ? snapshot->lane_ring_slots : snapshot->main_ring_slots;
     uint32_t final_bytes = snapshot->waves[ring->wave].final_count_bytes[ring->lane];
     if (ring->whole ? ring->slot_count != capacity : ring->slot_count > capacity)
@@ -192,11 +195,13 @@ static int check_ring(const struct kt_snapshot *snapshot, uint64_t number)
 static int check_rings(const struct kt_snapshot *snapshot)
 {
     uint64_t total = 0, of_wave = 0;
-    int status = 0;
-    if (snapshot->ring_count)
-        status = check_capacity(snapshot->main_ring_slots, "lane 0's");
-    if (snapshot->ring_count && status == 0 && snapshot->arch != KTRACE_ARCH_AMDGCN)
-        status = check_capacity(snapshot->lane_ring_slots, "other lanes'");
+    const int has_rings = snapshot->ring_count != 0;
+    int status = check_capacity(snapshot->main_ring_slots, has_rings, "lane 0's");
+    if (status == 0 && snapshot->arch == KTRACE_ARCH_AMDGCN && snapshot->lane_ring_slots != 0)
+        status = kt_fail(KTRACE_ERROR_FORMAT, "other lanes' rings of %u slots: on amdgcn there are none",
+                         snapshot->lane_ring_slots);
+    else if (status == 0 && snapshot->arch != KTRACE_ARCH_AMDGCN)
+        status = check_capacity(snapshot->lane_ring_slots, has_rings, "other lanes'");
     for (uint64_t i = 0; i < snapshot->ring_count && status == 0; i++) {
         const struct kt_ring *ring = &snapshot->rings[i];
         status = check_ring(snapshot, i);
@@ -217,6 +222,8 @@ int kt_check_snapshot(const struct kt_snapshot *snapshot)
     int status = 0;
     if (snapshot->wave_count >= 0xFFFFFFFF || snapshot->module_count >= 0xFFFFFFFF)
         return kt_fail(KTRACE_ERROR_FORMAT, "more waves or modules than can be counted");
+    if (snapshot->arch < KTRACE_ARCH_NVIDIA || snapshot->arch > KTRACE_ARCH_HOST)
+        return kt_fail(KTRACE_ERROR_FORMAT, "architecture %u is unknown", snapshot->arch);
     for (uint64_t i = 0; i < snapshot->wave_count && status == 0; i++)
         status = kt_check_header(&snapshot->waves[i], snapshot->arch, i);
     if (status == 0)

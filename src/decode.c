@@ -66,18 +66,19 @@ static inline int may_be_dead(const struct walk *walk, uint32_t i, const struct 
            (has_token(site) || walk->last_place >= SEQUENCES - 1);
 }
 
+static inline uint32_t followers_of(const struct kt_site *site)
+{
+    return (uint32_t)(site->wide != 0) + (site->payload_type != KTRACE_PAYLOAD_NONE);
+}
+
+/* The site of the event that begins at slot i, with its followers there; NULL: none does. */
 static inline const struct kt_site *event_at(const struct walk *walk, uint32_t i)
 {
     const struct ktrace_slot *slot = slot_at(walk, i);
     const struct kt_site *site = site_of(walk, slot, i + 1 < walk->count ? slot_at(walk, i + 1) : NULL);
     if (!site || (has_token(site) ? !token_is_valid(slot, site) : slot->sequence != (uint16_t)(walk->first_index + i)))
         return NULL;
-    return may_be_dead(walk, i, site) ? NULL : site;
-}
-
-static inline uint32_t followers_of(const struct kt_site *site)
-{
-    return (uint32_t)(site->wide != 0) + (site->payload_type != KTRACE_PAYLOAD_NONE);
+    return followers_of(site) >= walk->count - i || may_be_dead(walk, i, site) ? NULL : site;
 }
 
 static inline const struct ktrace_slot *payload_at(const struct walk *walk, uint32_t i)
@@ -174,13 +175,12 @@ static size_t read_events(struct kt_decoded_wave *wave, struct kt_ring_event *ev
     size_t count = 0;
     for (uint32_t i = from; i < walk->count; i++) {
         const struct kt_site *site = event_at(walk, i);
-        uint32_t followers = site ? followers_of(site) : 0;
-        if (!site || followers >= walk->count - i) {
+        if (!site) {
             wave->slots_corrupt += !may_have_gaps || bits_of(slot_at(walk, i)) != 0;
             continue;
         }
         count += read_event(&events[count], walk, i, site, lane);
-        i += followers;
+        i += followers_of(site);
     }
     return count;
 }

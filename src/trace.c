@@ -343,7 +343,9 @@ static uint64_t clock_of(const struct ktrace_trace *trace, const struct kt_place
     uint64_t start = wave->start_clock_ticks, reach = 1ull << 20;
     if (!clock)
         return start;
-    while (reach < 1ull << 62 && kt_clock_to_ps(trace, clock, start + reach) < time_ps && start + reach > start)
+    /* (events before the start are of waves whose clocks are ambiguous) */
+    while (reach < 1ull << 62 && ((start + reach > start && kt_clock_to_ps(trace, clock, start + reach) < time_ps) ||
+                                  (start > reach && kt_clock_to_ps(trace, clock, start - reach) > time_ps)))
         reach <<= 1;
     return clock_between(trace, clock, start < reach ? 0 : start - reach,
                          start + reach < start ? UINT64_MAX : start + reach, time_ps);

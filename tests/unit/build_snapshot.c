@@ -353,6 +353,7 @@ struct kt_snapshot *build_nothing(void)
 {
     struct kt_snapshot *snapshot = kt_snapshot_new();
     check(snapshot && kt_snapshot_add_device(snapshot, ""));
+    snapshot->arch = KTRACE_ARCH_NVIDIA;
     return snapshot;
 }
 

@@ -554,6 +554,23 @@ static void gaps_that_anchors_cannot_place_are_counted(void **state)
     clocks_come_back(backward + 1, lanes + 1, 1, 1000, 2000, 0);
 }
 
+/* Of a wave whose end anchor is before its start. */
+static void clocks_far_before_the_start_come_back(void **state)
+{
+    struct build *build = build_begin(16, 16);
+    struct sites sites = add_sites(build);
+    uint32_t wave = build_wave(build, &(struct build_wave){.kernel = sites.kernel, .start_clock = 10 * TURN});
+    (void)state;
+    for (uint32_t i = 0; i < 20; i++)
+        build_event(build, wave, 0, 9 * TURN + i, sites.mark);
+    build_end(build, wave, 9 * TURN + 100);
+    struct ktrace_trace *trace = decode(build);
+    assert_int_equal(trace->clocks_ambiguous, 1);
+    for (uint32_t i = 0; i < 16; i++)
+        assert_int_equal(event_of(trace, 0, i).clock_ticks, 9 * TURN + 4 + i);
+    ktrace_trace_destroy(trace);
+}
+
 /* Two groups of lanes leave one after the other, and the end anchor of the first is the one that stays. */
 static void an_event_may_follow_the_end_anchor_closely(void **state)
 {
@@ -870,6 +887,10 @@ static void bad_rings_are_refused(void **state)
     REFUSED(s->waves[0].final_count_bytes[0] += 1, "final count");
     REFUSED(s->main_ring_slots = 1000, "power of two");
     REFUSED(s->lane_ring_slots = 0, "power of two");
+    REFUSED(s->rings[0].whole = 2, "ring 0: whole is 2");
+    REFUSED(s->ring_count = 0; s->main_ring_slots = 3, "lane 0's rings of 3 slots");
+    REFUSED(s->ring_count = 0; s->lane_ring_slots = 5, "other lanes' rings of 5 slots");
+    REFUSED(s->arch = 4, "architecture 4 is unknown");
     REFUSED(s->slot_count -= 1, "outside of the snapshot");
     REFUSED(
         {
@@ -878,6 +899,10 @@ static void bad_rings_are_refused(void **state)
             s->slot_count = 1024;
         },
         "rings overlap");
+    struct kt_snapshot *amdgcn = build_nothing();
+    amdgcn->arch = KTRACE_ARCH_AMDGCN;
+    amdgcn->lane_ring_slots = 4;
+    refused(amdgcn, KTRACE_ERROR_FORMAT, "on amdgcn there are none");
 }
 
 static void bad_sites_are_refused(void **state)
@@ -991,6 +1016,7 @@ int main(void)
         cmocka_unit_test(clocks_wrap),
         cmocka_unit_test(a_wrapped_unfinished_ring_is_placed_behind_the_start),
         cmocka_unit_test(gaps_that_anchors_cannot_place_are_counted),
+        cmocka_unit_test(clocks_far_before_the_start_come_back),
         cmocka_unit_test(an_event_may_follow_the_end_anchor_closely),
         cmocka_unit_test(lanes_merge_by_clock_then_lane),
         cmocka_unit_test(lanes_may_interleave_in_any_way),
