@@ -15,7 +15,7 @@ struct kt_arming {
     struct kt_backend *backend;
     uint32_t arch;                 /* modules of another are left alone */
     struct ktrace_control control; /* what every module gets, but for its number */
-    uint32_t *next_number;         /* of modules, of all devices of a capture: the latest that was given */
+    uint32_t *next_number;         /* of modules, of all captures of the process: the latest that was given */
     struct kt_armed_module *modules;
     uint32_t count;
     char problem[512]; /* of the last update: why the last module that could not be armed was left out; "" */

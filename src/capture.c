@@ -216,6 +216,7 @@ static void unlink_live(struct ktrace_capture *capture)
 static int start(struct ktrace_capture *capture, struct kt_backend *const *backends, uint32_t count, int is_background)
 {
     int disarmed = KTRACE_OK;
+    kt_origin_begin(&capture->origin);
     int status = kt_capture_open_devices(capture, backends, count);
     kt_state_lock();
     sweep();

@@ -3,6 +3,10 @@
 #include "error.h"
 #include "locks.h"
 
+/* The latest number that a module was given, by any capture of this process: what two of them recorded can become one trace.
+ * Under the state lock, as arming is. */
+static uint32_t latest_module;
+
 /* A recorder on the idle device of `backend`, which it takes over. */
 static int open_recorder(struct kt_recorder **out, struct ktrace_capture *capture, struct kt_backend *backend)
 {
@@ -17,7 +21,7 @@ static int open_recorder(struct kt_recorder **out, struct ktrace_capture *captur
         backend->ops->close(backend);
         return status;
     }
-    return kt_recorder_open(out, backend, &recording, &capture->next_module);
+    return kt_recorder_open(out, backend, &recording, &latest_module);
 }
 
 static int has_owner(const struct ktrace_capture *capture, uint64_t owner)
@@ -136,12 +140,12 @@ int kt_capture_wait(const struct ktrace_capture *capture)
 
 int kt_capture_arm(struct ktrace_capture *capture)
 {
-    const uint32_t before = capture->next_module;
+    const uint32_t before = latest_module;
     int status = KTRACE_OK;
     for (uint32_t i = 0; i < capture->recorder_count && status == KTRACE_OK; i++)
         status = kt_arming_update(&capture->recorders[i]->arming);
     if (capture->recorder_count)
-        capture->modules_late += (capture->next_module - before) / capture->recorder_count;
+        capture->modules_late += (latest_module - before) / capture->recorder_count;
     return status;
 }
 

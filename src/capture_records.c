@@ -94,6 +94,7 @@ static void forget_taken(struct ktrace_capture *capture)
 {
     kt_snapshot_destroy(capture->taken);
     capture->taken = NULL;
+    capture->origin.reads++; /* what a peek saw of it is of no other */
     capture->usage = (struct kt_usage){0};
 }
 
@@ -114,7 +115,8 @@ static int finish_snapshot(struct kt_snapshot *snapshot, struct ktrace_capture *
     free(snapshot->warning);
     snapshot->name = name;
     snapshot->warning = warning;
-    return KTRACE_OK;
+    return kt_origin_tell(&snapshot->processes[0], &capture->origin, &capture->recorders[0]->recording.filter.wire,
+                          capture->recorders[0]->facts.arch);
 }
 
 /* With the state lock held. */
@@ -125,6 +127,7 @@ static int hand_over(struct kt_snapshot **out, struct ktrace_capture *capture)
         return status;
     *out = capture->taken;
     capture->taken = NULL;
+    capture->origin.reads++;
     capture->usage = (struct kt_usage){0};
     capture->modules_late = capture->devices_late = 0;
     capture->facts.gathered++;
@@ -151,6 +154,7 @@ int kt_capture_gather(struct kt_snapshot **out, int *disarmed, struct ktrace_cap
     if (goes_on)
         kt_capture_add_devices(capture);
     kt_state_lock();
+    kt_origin_read_clocks(&capture->origin);
     for (uint32_t i = 0; i < capture->recorder_count; i++)
         kt_recorder_anchor(capture->recorders[i]);
     if (goes_on)

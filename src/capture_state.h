@@ -3,6 +3,7 @@
 #define KT_CAPTURE_STATE_H
 
 #include "capture.h"
+#include "origin.h"
 #include "recorder.h"
 #include "registry.h"
 #include "settings.h"
@@ -14,7 +15,7 @@ struct ktrace_capture {
     const struct kt_runtime *runtime;              /* NULL: devices are not added */
     struct kt_recorder *recorders[KT_MAX_DEVICES]; /* grows under the state lock, until the capture has ended */
     uint32_t recorder_count;                       /* atomic: is raised behind the pointer */
-    uint32_t next_module;
+    struct kt_recording_origin origin;
     int disarmed; /* modules that are attached now wait for kt_capture_rearm, or for another capture: under the state lock */
     uint32_t modules_late, devices_late; /* armed after begin, and not yet spoken of */
     struct kt_capture_facts facts;       /* under the state lock */

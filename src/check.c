@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include "clock.h"
 #include "error.h"
 
 #define BANK_SITES_MAX (0x10000 / sizeof(struct ktrace_site))
@@ -95,6 +96,11 @@ static int check_site(const struct kt_site *site, uint32_t module)
     return 0;
 }
 
+static int is_near_ns(int64_t ns)
+{
+    return ns >= -KT_TRACE_SPAN_NS && ns <= KT_TRACE_SPAN_NS;
+}
+
 /* Devices without which nothing can be said of a wave, and what is told of them all. */
 static int check_devices(const struct kt_snapshot *snapshot)
 {
@@ -107,9 +113,12 @@ static int check_devices(const struct kt_snapshot *snapshot)
         const struct kt_device *device = &snapshot->devices[i];
         if (!device->name || device->anchor_count > UINT32_MAX)
             return kt_fail(KTRACE_ERROR_FORMAT, "device %u has no name, or more anchors than can be counted", i);
+        if (device->process >= snapshot->process_count)
+            return kt_fail(KTRACE_ERROR_FORMAT, "device %u is of a process that is not there", i);
         for (uint32_t k = 0; k < i; k++)
-            if (snapshot->devices[k].ordinal == device->ordinal)
-                return kt_fail(KTRACE_ERROR_FORMAT, "there are two devices with the number %u", device->ordinal);
+            if (snapshot->devices[k].ordinal == device->ordinal && snapshot->devices[k].process == device->process)
+                return kt_fail(KTRACE_ERROR_FORMAT, "there are two devices with the number %u%s", device->ordinal,
+                               snapshot->process_count > 1 ? " of one process" : "");
         if (__builtin_add_overflow(regions, device->regions, &regions) ||
             __builtin_add_overflow(dropped, device->waves_dropped, &dropped) ||
             __builtin_add_overflow(filtered, device->waves_filtered, &filtered))
@@ -118,6 +127,33 @@ static int check_devices(const struct kt_snapshot *snapshot)
     if (regions != snapshot->regions || dropped != snapshot->waves_dropped || filtered != snapshot->waves_filtered)
         return kt_fail(KTRACE_ERROR_FORMAT, "what is counted of each device does not add up to what is of all");
     return 0;
+}
+
+static int check_processes(const struct kt_snapshot *snapshot)
+{
+    if (snapshot->process_count == 0 || snapshot->process_count > KT_DEVICES_MAX || snapshot->timeline_count == 0 ||
+        snapshot->timeline_count > snapshot->process_count || snapshot->timeline_begins_ns[0] != 0)
+        return kt_fail(KTRACE_ERROR_FORMAT, "%u processes on %u timelines are not 1 to %u on as many at the most",
+                       snapshot->process_count, snapshot->timeline_count, KT_DEVICES_MAX);
+    for (uint32_t i = 0; i < snapshot->process_count; i++) {
+        const struct kt_process *process = &snapshot->processes[i];
+        if (process->timeline >= snapshot->timeline_count)
+            return kt_fail(KTRACE_ERROR_FORMAT, "process %u: its timeline %u is not there", i, process->timeline);
+        if (process->first_module < (i ? process[-1].first_module : 0) || (i == 0 && process->first_module))
+            return kt_fail(KTRACE_ERROR_FORMAT, "process %u: its modules do not begin behind those before", i);
+    }
+    for (uint32_t i = 0; i < snapshot->timeline_count; i++)
+        if (!is_near_ns(snapshot->timeline_begins_ns[i]))
+            return kt_fail(KTRACE_ERROR_FORMAT, "timeline %u begins more than 40 days from the first", i);
+    return 0;
+}
+
+/* Numbers tell the process. */
+static int is_of_process(const struct kt_snapshot *snapshot, const struct kt_module *module)
+{
+    const uint32_t process = snapshot->devices[module->device].process;
+    return module->number >= snapshot->processes[process].first_module &&
+           (process + 1 == snapshot->process_count || module->number < snapshot->processes[process + 1].first_module);
 }
 
 static int check_modules(const struct kt_snapshot *snapshot)
@@ -131,6 +167,8 @@ static int check_modules(const struct kt_snapshot *snapshot)
         if (module->device >= snapshot->device_count)
             return kt_fail(KTRACE_ERROR_FORMAT, "module %u: its device %u is not there", module->number,
                            module->device);
+        if (!is_of_process(snapshot, module))
+            return kt_fail(KTRACE_ERROR_FORMAT, "module %u: its device is of another process", module->number);
         for (uint32_t s = 0; s < module->site_count; s++) {
             const struct kt_site *site = &module->sites[s];
             int status = check_site(site, module->number);
@@ -182,9 +220,10 @@ static int check_ring(const struct kt_snapshot *snapshot, uint64_t number)
 
     if (ring->whole > 1)
         return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: whole is %u, not 0 or 1", n, ring->whole);
-    uint32_t capacity = ring->lane ? snapshot->lane_ring_slots : snapshot->main_ring_slots;
+    const struct kt_process *process = kt_snapshot_process_of(snapshot, &snapshot->waves[ring->wave]);
+    uint32_t capacity = ring->lane ? process->lane_ring_slots : process->main_ring_slots;
     uint32_t final_bytes = snapshot->waves[ring->wave].final_count_bytes[ring->lane];
-    if (ring->whole ? ring->slot_count != capacity : ring->slot_count > capacity)
+    if (capacity == 0 || (ring->whole ? ring->slot_count != capacity : ring->slot_count > capacity))
         return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: %u slots in a ring of %u", n, ring->slot_count, capacity);
     if (!ring->whole && (final_bytes < 8 || final_bytes % 8 != 0 || ring->slot_count > final_bytes / 8 - 1))
         return kt_fail(KTRACE_ERROR_FORMAT, "ring %llu: %u slots, but a final count of %u bytes", n, ring->slot_count,
@@ -192,16 +231,28 @@ static int check_ring(const struct kt_snapshot *snapshot, uint64_t number)
     return 0;
 }
 
+/* Of several processes, one without rings may have no capacities either. */
+static int check_capacities(const struct kt_snapshot *snapshot)
+{
+    int status = 0;
+    for (uint32_t i = 0; i < snapshot->process_count && status == 0; i++) {
+        const struct kt_process *process = &snapshot->processes[i];
+        const int has_rings = snapshot->ring_count &&
+                              (snapshot->process_count == 1 || process->main_ring_slots || process->lane_ring_slots);
+        status = check_capacity(process->main_ring_slots, has_rings, "lane 0's");
+        if (status == 0 && snapshot->arch == KTRACE_ARCH_AMDGCN && process->lane_ring_slots != 0)
+            status = kt_fail(KTRACE_ERROR_FORMAT, "other lanes' rings of %u slots: on amdgcn there are none",
+                             process->lane_ring_slots);
+        else if (status == 0 && snapshot->arch != KTRACE_ARCH_AMDGCN)
+            status = check_capacity(process->lane_ring_slots, has_rings, "other lanes'");
+    }
+    return status;
+}
+
 static int check_rings(const struct kt_snapshot *snapshot)
 {
     uint64_t total = 0, of_wave = 0;
-    const int has_rings = snapshot->ring_count != 0;
-    int status = check_capacity(snapshot->main_ring_slots, has_rings, "lane 0's");
-    if (status == 0 && snapshot->arch == KTRACE_ARCH_AMDGCN && snapshot->lane_ring_slots != 0)
-        status = kt_fail(KTRACE_ERROR_FORMAT, "other lanes' rings of %u slots: on amdgcn there are none",
-                         snapshot->lane_ring_slots);
-    else if (status == 0 && snapshot->arch != KTRACE_ARCH_AMDGCN)
-        status = check_capacity(snapshot->lane_ring_slots, has_rings, "other lanes'");
+    int status = check_capacities(snapshot);
     for (uint64_t i = 0; i < snapshot->ring_count && status == 0; i++) {
         const struct kt_ring *ring = &snapshot->rings[i];
         status = check_ring(snapshot, i);
@@ -226,6 +277,8 @@ int kt_check_snapshot(const struct kt_snapshot *snapshot)
         return kt_fail(KTRACE_ERROR_FORMAT, "architecture %u is unknown", snapshot->arch);
     for (uint64_t i = 0; i < snapshot->wave_count && status == 0; i++)
         status = kt_check_header(&snapshot->waves[i], snapshot->arch, i);
+    if (status == 0)
+        status = check_processes(snapshot);
     if (status == 0)
         status = check_devices(snapshot);
     if (status == 0)

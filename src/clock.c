@@ -20,7 +20,9 @@
  * from a near point, so that hours keep picoseconds.
  *
  * Of several devices each has a wall clock of its own. clock_host.c relates it to the host's, through the readings of both that
- * the capture took, and here all devices are put on the timeline of one. */
+ * the capture took, and here all devices are put on the timeline of one. What several processes recorded of one physical device
+ * is of one clock. Processes that no clock relates were given timelines of their own (merge.c), which are laid beside each other
+ * at the end. */
 #include "clock.h"
 
 #include "array.h"
@@ -31,7 +33,8 @@
 
 struct device {
     struct kt_device_fit fit; /* of one with waves */
-    struct kt_host_line line; /* of one with anchors */
+    uint32_t clock;           /* the first device that has the same wall clock */
+    struct kt_host_line line; /* of one with anchors; the same for all that have one clock */
     struct kt_host_shift shift;
     int has_line;
 };
@@ -40,7 +43,6 @@ struct timeline {
     struct ktrace_trace *trace;
     struct device *devices;
     const struct ktrace_wave_header **waves; /* by device */
-    uint32_t reference;                      /* whose wall clock the trace's times are on */
 };
 
 /* ---- Each device for itself -------------------------------------------------------------------------------------- */
@@ -96,56 +98,180 @@ static int fit_devices(struct timeline *timeline)
     return status;
 }
 
-/* Against the host's clock. Devices of a simulator need no line. */
+static const struct kt_process *process_of(const struct timeline *timeline, uint32_t device)
+{
+    const struct kt_snapshot *snapshot = timeline->trace->snapshot;
+    return &snapshot->processes[snapshot->devices[device].process];
+}
+
+/* ---- Against the host's clock ------------------------------------------------------------------------------------- */
+
+/* Readings that are further apart than this are not of one clock: a driver that is loaded anew sets a device's. */
+#define ONE_CLOCK_NS 1e6
+
+/* Two of one physical device, seen by processes under one kernel. Simulated ones are each their process's own. */
+static int is_one_device(const struct timeline *timeline, uint32_t a, uint32_t b)
+{
+    const struct kt_snapshot *snapshot = timeline->trace->snapshot;
+    const struct kt_process *of_a = process_of(timeline, a), *of_b = process_of(timeline, b);
+    const uint8_t *uuid = snapshot->devices[a].identity.uuid;
+    return !(snapshot->flags & KT_SNAPSHOT_SIMULATED) && kt_id_is_known(uuid) && of_a->timeline == of_b->timeline &&
+           *of_a->boot && strcmp(of_a->boot, of_b->boot) == 0 &&
+           memcmp(uuid, snapshot->devices[b].identity.uuid, KT_ID_BYTES) == 0;
+}
+
+/* What is known of one clock: anchors of several devices, with the hosts' clocks as the timeline has them. */
+struct readings {
+    struct kt_device facts; /* its anchors are owned */
+    uint64_t first_ns, last_ns;
+    int has_waves;
+};
+
+static int by_device_time(const void *left, const void *right)
+{
+    const struct kt_host_anchor *a = left, *b = right;
+    return (a->device_ns > b->device_ns) - (a->device_ns < b->device_ns);
+}
+
+static int add_readings(struct readings *readings, const struct timeline *timeline, uint32_t index)
+{
+    const struct kt_device *device = &timeline->trace->snapshot->devices[index];
+    const struct kt_device_fit *fit = &timeline->devices[index].fit;
+    const uint64_t shift_ns = (uint64_t)process_of(timeline, index)->host_shift_ns,
+                   before = readings->facts.anchor_count;
+    struct kt_host_anchor *anchors = kt_array_new((size_t)(before + device->anchor_count), sizeof *anchors);
+    if (!anchors)
+        return KTRACE_ERROR_MEMORY;
+    if (before)
+        memcpy(anchors, readings->facts.anchors, before * sizeof *anchors);
+    for (uint64_t i = 0; i < device->anchor_count; i++) {
+        anchors[before + i] = device->anchors[i];
+        anchors[before + i].host_before_ns += shift_ns;
+        anchors[before + i].host_after_ns += shift_ns;
+    }
+    free(readings->facts.anchors);
+    readings->facts.wall_tick_ns = device->wall_tick_ns;
+    readings->facts.anchors = anchors;
+    readings->facts.anchor_count = before + device->anchor_count;
+    if (before)
+        qsort(anchors, (size_t)readings->facts.anchor_count, sizeof *anchors, by_device_time);
+    if (fit->wave_count) {
+        if (!readings->has_waves || fit->origin_ns < readings->first_ns)
+            readings->first_ns = fit->origin_ns;
+        if (!readings->has_waves || fit->latest_ns > readings->last_ns)
+            readings->last_ns = fit->latest_ns;
+        readings->has_waves = 1;
+    }
+    return 0;
+}
+
+static int draw_line(struct kt_host_line *line, struct readings *readings)
+{
+    const struct kt_device *facts = &readings->facts;
+    if (!readings->has_waves) {
+        readings->first_ns = facts->anchors[0].device_ns;
+        readings->last_ns = facts->anchors[facts->anchor_count - 1].device_ns;
+    }
+    return kt_host_line_fit(line, facts, readings->first_ns, readings->last_ns);
+}
+
+static void tell_line(struct timeline *timeline, uint32_t index, const struct kt_host_line *line, uint64_t first_ns)
+{
+    struct device *device = &timeline->devices[index];
+    struct kt_trace_device *told = &timeline->trace->devices[index];
+    const struct kt_process *process = process_of(timeline, index);
+    device->line = *line;
+    device->has_line = 1;
+    told->host_offset_ns =
+        (int64_t)((uint64_t)kt_host_offset_ns(line, device->fit.wave_count ? device->fit.origin_ns : first_ns) -
+                  (uint64_t)process->host_shift_ns);
+    told->uncertainty_ns = line->uncertainty_ns + device->fit.uncertainty_ns + process->host_shift_uncertainty_ns;
+    told->contradiction_ns = line->contradiction_ns;
+}
+
+/* All anchors of the clock of device `first`, which later devices may have as well. */
+static int fit_clock(struct timeline *timeline, uint32_t first)
+{
+    const uint32_t count = timeline->trace->snapshot->device_count;
+    struct readings readings = {.has_waves = 0};
+    struct kt_host_line line = {.drift = 0};
+    int status = add_readings(&readings, timeline, first);
+    if (status == 0 && readings.facts.anchor_count)
+        status = draw_line(&line, &readings);
+    for (uint32_t i = first + 1; i < count && status == 0; i++) {
+        const uint64_t before = readings.facts.anchor_count;
+        if (timeline->devices[i].clock != i || !is_one_device(timeline, first, i))
+            continue;
+        struct readings both = readings;
+        struct kt_host_line of_both = line;
+        both.facts.anchors = kt_array_new((size_t)before, sizeof *both.facts.anchors);
+        if (!both.facts.anchors) {
+            status = KTRACE_ERROR_MEMORY;
+            break;
+        }
+        if (before)
+            memcpy(both.facts.anchors, readings.facts.anchors, before * sizeof *both.facts.anchors);
+        status = add_readings(&both, timeline, i);
+        if (status == 0 && both.facts.anchor_count)
+            status = draw_line(&of_both, &both);
+        if (status == 0 && of_both.contradiction_ns <= ONE_CLOCK_NS) {
+            timeline->devices[i].clock = first;
+            free(readings.facts.anchors);
+            readings = both;
+            line = of_both;
+        } else {
+            free(both.facts.anchors);
+        }
+    }
+    for (uint32_t i = first; i < count && status == 0 && readings.facts.anchor_count; i++)
+        if (timeline->devices[i].clock == first)
+            tell_line(timeline, i, &line, readings.first_ns);
+    free(readings.facts.anchors);
+    return status;
+}
+
+/* Devices of a simulator need no line. */
 static int fit_lines(struct timeline *timeline)
 {
     const struct kt_snapshot *snapshot = timeline->trace->snapshot;
     int status = 0;
-    for (uint32_t i = 0; i < snapshot->device_count && status == 0; i++) {
-        struct device *device = &timeline->devices[i];
-        struct kt_trace_device *told = &timeline->trace->devices[i];
-        const struct kt_device *facts = &snapshot->devices[i];
-        const int has_waves = device->fit.wave_count > 0;
-        if (snapshot->flags & KT_SNAPSHOT_SIMULATED)
-            continue;
-        told->uncertainty_ns = INFINITY;
-        if (facts->anchor_count == 0)
-            continue;
-        uint64_t first_ns = has_waves ? device->fit.origin_ns : facts->anchors[0].device_ns;
-        uint64_t last_ns = has_waves ? device->fit.latest_ns : facts->anchors[facts->anchor_count - 1].device_ns;
-        status = kt_host_line_fit(&device->line, facts, first_ns, last_ns);
-        device->has_line = status == 0;
-        told->host_offset_ns = kt_host_offset_ns(&device->line, first_ns);
-        told->uncertainty_ns = device->line.uncertainty_ns + device->fit.uncertainty_ns;
-        told->contradiction_ns = device->line.contradiction_ns;
+    for (uint32_t i = 0; i < snapshot->device_count; i++) {
+        timeline->devices[i].clock = i;
+        if (!(snapshot->flags & KT_SNAPSHOT_SIMULATED))
+            timeline->trace->devices[i].uncertainty_ns = INFINITY;
     }
+    for (uint32_t i = 0; i < snapshot->device_count && status == 0; i++)
+        if (!(snapshot->flags & KT_SNAPSHOT_SIMULATED) && timeline->devices[i].clock == i)
+            status = fit_clock(timeline, i);
     return status;
 }
 
-/* ---- All on one timeline ----------------------------------------------------------------------------------------- */
+/* ---- Devices of one timeline --------------------------------------------------------------------------------------- */
 
-/* The first device that has anchors, or the first at all: how good its anchors are does not matter, as what is not known of two
- * devices adds up, whichever is the timeline's; and so all reads of one capture have the same. */
-static void choose_reference(struct timeline *timeline)
+/* The first device of the timeline that has anchors, or the first at all: how good its anchors are does not matter, as what is
+ * not known of two devices adds up, whichever is the timeline's; and so all reads of one capture have the same. None with waves:
+ * as many as there are. */
+static uint32_t choose_reference(const struct timeline *timeline, uint32_t number)
 {
     const uint32_t count = timeline->trace->snapshot->device_count;
     uint32_t best = count;
     for (uint32_t i = 0; i < count; i++) {
         const struct device *device = &timeline->devices[i];
-        if (device->fit.wave_count && (best == count || (device->has_line && !timeline->devices[best].has_line)))
+        if (process_of(timeline, i)->timeline == number && device->fit.wave_count &&
+            (best == count || (device->has_line && !timeline->devices[best].has_line)))
             best = i;
     }
-    timeline->reference = timeline->trace->timeline_device = best;
+    return best;
 }
 
-/* What two devices' waves are apart by. Those of one capture are not 40 days apart: then an anchor is false. */
+/* What two devices' waves are apart by. Those of one trace are not 40 days apart: then an anchor is false. */
 static int is_near(const struct kt_host_shift *shift)
 {
     return fabs(shift->begin_ns) <= (double)KT_TRACE_SPAN_NS;
 }
 
-/* Simulated devices have one clock. */
-static int shift_simulated(struct kt_host_shift *shift, uint64_t origin_ns, uint64_t reference_ns)
+/* Devices that have one clock, as those of a simulator do. */
+static int shift_directly(struct kt_host_shift *shift, uint64_t origin_ns, uint64_t reference_ns)
 {
     *shift = (struct kt_host_shift){(double)(int64_t)(origin_ns - reference_ns), 1};
     return is_near(shift);
@@ -159,32 +285,45 @@ static int shift_by_host(struct kt_host_shift *shift, const struct device *devic
     return is_near(shift);
 }
 
-/* Where each device's origin lies on the reference's timeline, which begins with the earliest. A device that nothing relates
- * to the others begins there, too: so all of it is seen beside them, and that is no more of a guess than any other place. */
-static double relate(struct timeline *timeline)
+/* Where the origin of each device of a timeline lies on the reference's clock. Returns that of the earliest. A device that
+ * nothing relates to the others begins there, too: so all of it is seen beside them, and that is no more of a guess than any other
+ * place. */
+static double relate(struct timeline *timeline, uint32_t number, uint32_t reference_index)
 {
     struct ktrace_trace *trace = timeline->trace;
-    const struct device *reference = &timeline->devices[timeline->reference];
+    const struct device *reference = &timeline->devices[reference_index];
     const int simulated = (trace->snapshot->flags & KT_SNAPSHOT_SIMULATED) != 0;
     double earliest_ns = 0;
     for (uint32_t i = 0; i < trace->snapshot->device_count; i++) {
         struct device *device = &timeline->devices[i];
         struct kt_trace_device *told = &trace->devices[i];
+        if (process_of(timeline, i)->timeline != number)
+            continue;
         device->shift = (struct kt_host_shift){0, 1};
         told->related = 1;
         if (device == reference || device->fit.wave_count == 0)
             continue;
-        told->related = simulated ? shift_simulated(&device->shift, device->fit.origin_ns, reference->fit.origin_ns)
-                                  : shift_by_host(&device->shift, device, reference);
+        told->related = simulated || device->clock == reference->clock
+                            ? shift_directly(&device->shift, device->fit.origin_ns, reference->fit.origin_ns)
+                            : shift_by_host(&device->shift, device, reference);
         if (told->related)
             earliest_ns = fmin(earliest_ns, device->shift.begin_ns);
         else
             told->uncertainty_ns = INFINITY;
     }
     for (uint32_t i = 0; i < trace->snapshot->device_count; i++)
-        if (!trace->devices[i].related)
+        if (process_of(timeline, i)->timeline == number && !trace->devices[i].related)
             timeline->devices[i].shift = (struct kt_host_shift){earliest_ns, 1};
     return earliest_ns;
+}
+
+/* ---- All on one timeline ------------------------------------------------------------------------------------------- */
+
+static void move_timeline(struct timeline *timeline, uint32_t number, double by_ns)
+{
+    for (uint32_t i = 0; i < timeline->trace->snapshot->device_count; i++)
+        if (process_of(timeline, i)->timeline == number)
+            timeline->devices[i].shift.begin_ns += by_ns;
 }
 
 static void move_knots(struct timeline *timeline, double back_ns)
@@ -193,7 +332,7 @@ static void move_knots(struct timeline *timeline, double back_ns)
     for (uint32_t i = 0; i < trace->place_clock_count; i++) {
         const struct kt_place_clock *clock = &trace->place_clocks[i];
         const struct kt_host_shift *shift = &timeline->devices[clock->device].shift;
-        if (clock->device == timeline->reference && back_ns == 0)
+        if (clock->device == trace->timeline_device && back_ns == 0)
             continue; /* not a bit of it */
         for (uint32_t k = clock->first_knot; k < clock->first_knot + clock->knot_count; k++) {
             struct kt_clock_knot *knot = &trace->knots[k];
@@ -203,15 +342,35 @@ static void move_knots(struct timeline *timeline, double back_ns)
     }
 }
 
+/* The first timeline that has waves is where the others are laid beside, each with its earliest wave where it was placed. */
 static void put_on_one(struct timeline *timeline)
 {
     struct ktrace_trace *trace = timeline->trace;
-    choose_reference(timeline);
-    const uint64_t origin_ns = timeline->devices[timeline->reference].fit.origin_ns;
-    uint64_t back_ns = (uint64_t)ceil(-relate(timeline));
-    if (back_ns > origin_ns)
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    const uint32_t none = snapshot->device_count;
+    double first_ns = 0, earliest_ns = 0;
+    int64_t placed_ns = 0;
+    trace->timeline_device = none;
+    for (uint32_t i = 0; i < snapshot->timeline_count; i++) {
+        const uint32_t reference = choose_reference(timeline, i);
+        if (reference == none)
+            continue;
+        const double of_this_ns = relate(timeline, i, reference);
+        if (trace->timeline_device == none) {
+            trace->timeline_device = reference;
+            first_ns = earliest_ns = of_this_ns;
+            placed_ns = snapshot->timeline_begins_ns[i];
+            continue;
+        }
+        const double begin_ns = first_ns + (double)(snapshot->timeline_begins_ns[i] - placed_ns);
+        move_timeline(timeline, i, begin_ns - of_this_ns);
+        earliest_ns = fmin(earliest_ns, begin_ns);
+    }
+    const uint64_t origin_ns = timeline->devices[trace->timeline_device].fit.origin_ns;
+    uint64_t back_ns = (uint64_t)ceil(-earliest_ns);
+    if (back_ns > origin_ns && snapshot->timeline_count == 1)
         back_ns = origin_ns;
-    trace->origin_ns = origin_ns - back_ns;
+    trace->origin_ns = back_ns < origin_ns ? origin_ns - back_ns : 0; /* what was placed may precede the clock's zero */
     move_knots(timeline, (double)back_ns);
 }
 
@@ -231,6 +390,8 @@ int kt_clock_fit(struct ktrace_trace *trace)
         status = fit_lines(&timeline);
     if (status == 0 && snapshot->wave_count)
         put_on_one(&timeline);
+    for (uint32_t i = 0; i < snapshot->device_count && status == 0; i++)
+        trace->devices[i].clock = timeline.devices[i].clock;
     free(timeline.waves);
     free(timeline.devices);
     return status;

@@ -422,9 +422,9 @@ int kt_collect(struct kt_snapshot **out, struct kt_usage *usage, struct kt_backe
         return status;
     }
     work.snapshot->arch = buffer->layout.arch;
-    work.snapshot->main_ring_slots = buffer->layout.main_ring_slots;
-    work.snapshot->lane_ring_slots = buffer->layout.lane_ring_slots;
-    work.snapshot->buffer_bytes = buffer->layout.buffer_bytes;
+    work.snapshot->processes[0].main_ring_slots = buffer->layout.main_ring_slots;
+    work.snapshot->processes[0].lane_ring_slots = buffer->layout.lane_ring_slots;
+    work.snapshot->processes[0].buffer_bytes = buffer->layout.buffer_bytes;
     work.snapshot->regions = buffer->layout.regions;
     work.snapshot->waves_dropped = usage->waves_dropped;
     work.snapshot->waves_filtered = usage->waves_filtered;

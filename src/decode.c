@@ -399,13 +399,13 @@ static int decode_ring(struct run *out, struct kt_decoded_wave *wave, const stru
 {
     const struct ktrace_wave_header *header = &decoder->snapshot->waves[ring->wave];
     uint64_t recorded = header->final_count_bytes[ring->lane] / 8 - 1;
+    const struct kt_process *process = kt_snapshot_process_of(decoder->snapshot, header);
     const int amdgcn = decoder->snapshot->arch == KTRACE_ARCH_AMDGCN;
     struct walk walk = {.slots = ring->slot_count ? decoder->snapshot->slots + ring->first_slot : NULL,
                         .mask = 0xFFFFFFFF,
                         .count = ring->slot_count,
                         .control_offset = header->control_offset,
-                        .last_place =
-                            (ring->lane ? decoder->snapshot->lane_ring_slots : decoder->snapshot->main_ring_slots) - 1,
+                        .last_place = (ring->lane ? process->lane_ring_slots : process->main_ring_slots) - 1,
                         .overhang = amdgcn ? decoder->snapshot->slots + ring->first_slot + ring->slot_count : NULL,
                         .sites = decoder->sites};
     if (ring->whole) {

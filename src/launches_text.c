@@ -24,7 +24,7 @@ static void launch_row(struct kt_table *table, const struct ktrace_trace *trace,
     kt_table_printf(table, "#%" PRIu64, index);
     kt_table_cell(table, trace->kernels[launch->kernel].name);
     if (trace->snapshot->device_count > 1)
-        kt_table_printf(table, "%" PRIu32, trace->snapshot->devices[launch->device].ordinal);
+        kt_table_cell(table, trace->devices[launch->device].number);
     else
         kt_table_cell(table, NULL);
     if (launch->queue)

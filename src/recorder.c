@@ -105,6 +105,7 @@ static int complete(struct kt_snapshot *snapshot, const struct kt_recorder *reco
     device->clock_khz = recorder->facts.clock_khz;
     device->wall_tick_ns = recorder->facts.wall_tick_ns;
     device->capability = recorder->facts.capability;
+    device->identity = recorder->facts.identity;
     device->regions = snapshot->regions;
     device->waves_dropped = snapshot->waves_dropped;
     device->waves_filtered = snapshot->waves_filtered;

@@ -29,7 +29,7 @@ struct kt_recorder {
 };
 
 /* Allocates on the idle device of `backend`, which it takes over, also on failure. No module is armed. `next_module` counts the
- * modules of all recorders of a capture. */
+ * modules of all captures of the process. */
 int kt_recorder_open(struct kt_recorder **out, struct kt_backend *backend, const struct kt_recording *recording,
                      uint32_t *next_module);
 /* `keep_memory`: kernels may still write to the buffer, so it stays allocated. Freeing waits for the device. NULL is allowed. */

@@ -8,7 +8,12 @@ struct kt_snapshot *kt_snapshot_new(void)
     if (snapshot) {
         snapshot->name = strdup("");
         snapshot->warning = strdup("");
-        if (snapshot->name && snapshot->warning)
+        snapshot->processes = calloc(1, sizeof *snapshot->processes);
+        snapshot->process_count = snapshot->processes != NULL;
+        snapshot->timeline_begins_ns = calloc(1, sizeof *snapshot->timeline_begins_ns);
+        snapshot->timeline_count = 1;
+        if (snapshot->name && snapshot->warning && snapshot->processes && snapshot->timeline_begins_ns &&
+            kt_process_init(snapshot->processes) == 0)
             return snapshot;
     }
     kt_fail_memory(sizeof *snapshot);
@@ -36,6 +41,10 @@ void kt_snapshot_destroy(struct kt_snapshot *snapshot)
         free(snapshot->devices[i].anchors);
         free(snapshot->devices[i].name);
     }
+    for (uint32_t i = 0; i < snapshot->process_count; i++)
+        kt_process_free(&snapshot->processes[i]);
+    free(snapshot->timeline_begins_ns);
+    free(snapshot->processes);
     free(snapshot->modules);
     free(snapshot->devices);
     free(snapshot->slots);

@@ -1,4 +1,4 @@
-/* Two snapshots of one capture become one. First everything that can fail, on the side; then the change itself, which cannot. */
+/* Two snapshots of one capture, or of several processes, become one. First everything that can fail, on the side; then the change itself, which cannot. */
 #include "array.h"
 #include "snapshot.h"
 
@@ -16,6 +16,8 @@ struct merged_anchors {
 
 struct append {
     struct kt_snapshot *into, *from;
+    const uint32_t *processes; /* one a process of `from`: its index in `into` */
+    struct kt_process *joined; /* the same: what it becomes there */
     uint32_t *devices; /* one a device of `from`: its index in `into`, for a new one the one that it will have */
     uint64_t *modules; /* one a module of `from`: its index in `into`, or NEW */
     struct merged_sites *sites;     /* one a module of `from` */
@@ -36,8 +38,10 @@ static int match_devices(struct append *append)
     uint32_t next = into->device_count;
     for (uint32_t i = 0; i < from->device_count; i++) {
         const struct kt_device *device = &from->devices[i];
+        const uint32_t process = append->processes[device->process];
         uint32_t k = 0;
-        while (k < into->device_count && into->devices[k].ordinal != device->ordinal)
+        while (k < into->device_count &&
+               (into->devices[k].ordinal != device->ordinal || into->devices[k].process != process))
             k++;
         if (k < into->device_count && strcmp(into->devices[k].name, device->name) != 0)
             return kt_fail(KTRACE_ERROR_ARGUMENT,
@@ -64,16 +68,35 @@ static int match_modules(struct append *append)
     return 0;
 }
 
+static int match_processes(const struct append *append)
+{
+    const struct kt_snapshot *into = append->into, *from = append->from;
+    uint32_t next = into->process_count;
+    for (uint32_t i = 0; i < from->process_count; i++) {
+        const struct kt_process *process = &from->processes[i];
+        if (append->processes[i] >= into->process_count) {
+            if (append->processes[i] != next++)
+                return kt_fail(KTRACE_ERROR_ARGUMENT, "new processes are not counted on");
+            continue;
+        }
+        const struct kt_process *known = &into->processes[append->processes[i]];
+        if (known->main_ring_slots != process->main_ring_slots || known->lane_ring_slots != process->lane_ring_slots)
+            return fail_apart("ring sizes");
+    }
+    return 0;
+}
+
 static int match(struct append *append)
 {
     const struct kt_snapshot *into = append->into, *from = append->from;
     if (into->arch != from->arch)
         return fail_apart("architectures");
-    if (into->main_ring_slots != from->main_ring_slots || into->lane_ring_slots != from->lane_ring_slots)
-        return fail_apart("ring sizes");
+    int status = match_processes(append);
+    if (status < 0)
+        return status;
     if (into->wave_count + from->wave_count >= UINT32_MAX)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "a trace of 2^32 waves or more cannot be made");
-    int status = match_devices(append);
+    status = match_devices(append);
     return status < 0 ? status : match_modules(append);
 }
 
@@ -167,6 +190,23 @@ static int make_room(void *items, uint64_t count, uint64_t more, size_t item_byt
     return 0;
 }
 
+static int prepare_processes(struct append *append)
+{
+    const struct kt_snapshot *into = append->into, *from = append->from;
+    int status = 0;
+    for (uint32_t i = 0; i < from->process_count && status == 0; i++) {
+        const uint32_t index = append->processes[i];
+        if (index >= into->process_count) {
+            status = kt_process_copy(&append->joined[i], &from->processes[i]);
+            continue;
+        }
+        status = kt_process_copy(&append->joined[i], &into->processes[index]);
+        if (status == 0)
+            status = kt_process_join(&append->joined[i], &from->processes[i]);
+    }
+    return status;
+}
+
 static int prepare(struct append *append)
 {
     struct kt_snapshot *into = append->into;
@@ -180,6 +220,10 @@ static int prepare(struct append *append)
     for (uint32_t i = 0; i < from->device_count && status == 0; i++)
         if (append->devices[i] < into->device_count)
             status = merge_anchors(&append->anchors[i], &into->devices[append->devices[i]], &from->devices[i]);
+    if (status == 0)
+        status = prepare_processes(append);
+    if (status == 0)
+        status = make_room(&into->processes, into->process_count, from->process_count, sizeof *into->processes);
     if (status == 0)
         status = make_room(&into->devices, into->device_count, from->device_count, sizeof *into->devices);
     if (status == 0)
@@ -195,6 +239,18 @@ static int prepare(struct append *append)
 
 /* ---- The change ------------------------------------------------------------------------------------------------- */
 
+static void set_process(struct append *append, uint32_t index)
+{
+    struct kt_snapshot *into = append->into;
+    struct kt_process *process = &into->processes[append->processes[index]];
+    if (append->processes[index] == into->process_count)
+        into->process_count++;
+    else
+        kt_process_free(process);
+    *process = append->joined[index];
+    append->joined[index] = (struct kt_process){.pid = 0};
+}
+
 static void add_device(struct append *append, uint32_t index)
 {
     struct kt_snapshot *into = append->into;
@@ -203,7 +259,8 @@ static void add_device(struct append *append, uint32_t index)
     into->waves_filtered += device->waves_filtered;
     if (append->devices[index] == into->device_count) {
         into->regions += device->regions;
-        into->devices[into->device_count++] = *device;
+        into->devices[into->device_count] = *device;
+        into->devices[into->device_count++].process = append->processes[device->process];
         device->name = NULL;
         device->anchors = NULL;
         return;
@@ -252,6 +309,8 @@ static int by_number(const void *left, const void *right)
 static void change(struct append *append)
 {
     struct kt_snapshot *into = append->into, *from = append->from;
+    for (uint32_t i = 0; i < from->process_count; i++)
+        set_process(append, i);
     for (uint32_t i = 0; i < from->device_count; i++)
         add_device(append, i);
     for (uint64_t i = 0; i < from->module_count; i++)
@@ -277,15 +336,16 @@ static void change(struct append *append)
     append->warning = NULL;
 }
 
-int kt_snapshot_append(struct kt_snapshot *into, struct kt_snapshot *from)
+int kt_snapshot_append_processes(struct kt_snapshot *into, struct kt_snapshot *from, const uint32_t *processes)
 {
-    struct append append = {.into = into, .from = from};
+    struct append append = {.into = into, .from = from, .processes = processes};
+    append.joined = kt_array_new_zeroed(from->process_count, sizeof *append.joined);
     append.devices = kt_array_new(from->device_count, sizeof *append.devices);
     append.modules = kt_array_new((size_t)from->module_count, sizeof *append.modules);
     append.sites = kt_array_new_zeroed((size_t)from->module_count, sizeof *append.sites);
     append.anchors = kt_array_new_zeroed(from->device_count, sizeof *append.anchors);
     int status = KTRACE_ERROR_MEMORY;
-    if (append.devices && append.modules && append.sites && append.anchors)
+    if (append.joined && append.devices && append.modules && append.sites && append.anchors)
         status = match(&append);
     if (status == 0)
         status = prepare(&append);
@@ -295,6 +355,9 @@ int kt_snapshot_append(struct kt_snapshot *into, struct kt_snapshot *from)
         free(append.sites[i].sites);
     for (uint32_t i = 0; append.anchors && i < from->device_count; i++)
         free(append.anchors[i].anchors);
+    for (uint32_t i = 0; append.joined && i < from->process_count; i++)
+        kt_process_free(&append.joined[i]);
+    free(append.joined);
     free(append.warning);
     free(append.anchors);
     free(append.sites);
@@ -303,4 +366,12 @@ int kt_snapshot_append(struct kt_snapshot *into, struct kt_snapshot *from)
     if (status == 0)
         kt_snapshot_destroy(from);
     return status;
+}
+
+int kt_snapshot_append(struct kt_snapshot *into, struct kt_snapshot *from)
+{
+    static const uint32_t only[1] = {0};
+    if (into->process_count != 1 || from->process_count != 1)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "snapshots of several processes are merged, not appended");
+    return kt_snapshot_append_processes(into, from, only);
 }

@@ -24,6 +24,26 @@ static int copy_texts(struct kt_snapshot *out, const struct kt_snapshot *snapsho
     return out->name && out->warning ? KTRACE_OK : KTRACE_ERROR_MEMORY;
 }
 
+static int copy_processes(struct kt_snapshot *out, const struct kt_snapshot *snapshot)
+{
+    kt_process_free(out->processes);
+    free(out->processes);
+    free(out->timeline_begins_ns);
+    out->process_count = 0;
+    out->processes = calloc(snapshot->process_count, sizeof *out->processes);
+    out->timeline_begins_ns =
+        copy_of(snapshot->timeline_begins_ns, snapshot->timeline_count, sizeof *out->timeline_begins_ns);
+    out->timeline_count = snapshot->timeline_count;
+    if (out->processes == NULL || out->timeline_begins_ns == NULL)
+        return KTRACE_ERROR_MEMORY;
+    while (out->process_count < snapshot->process_count) {
+        const uint32_t i = out->process_count++;
+        if (kt_process_copy(&out->processes[i], &snapshot->processes[i]) < 0)
+            return KTRACE_ERROR_MEMORY;
+    }
+    return KTRACE_OK;
+}
+
 static int copy_devices(struct kt_snapshot *out, const struct kt_snapshot *snapshot)
 {
     for (uint32_t i = 0; i < snapshot->device_count; i++) {
@@ -70,15 +90,12 @@ int kt_snapshot_copy(struct kt_snapshot **out, const struct kt_snapshot *snapsho
         return KTRACE_ERROR_MEMORY;
     copy->arch = snapshot->arch;
     copy->flags = snapshot->flags;
-    copy->main_ring_slots = snapshot->main_ring_slots;
-    copy->lane_ring_slots = snapshot->lane_ring_slots;
-    copy->buffer_bytes = snapshot->buffer_bytes;
     copy->taken_ns = snapshot->taken_ns;
     copy->regions = snapshot->regions;
     copy->waves_dropped = snapshot->waves_dropped;
     copy->waves_filtered = snapshot->waves_filtered;
-    if (copy_texts(copy, snapshot) < 0 || copy_devices(copy, snapshot) < 0 || copy_modules(copy, snapshot) < 0 ||
-        copy_records(copy, snapshot) < 0) {
+    if (copy_texts(copy, snapshot) < 0 || copy_processes(copy, snapshot) < 0 || copy_devices(copy, snapshot) < 0 ||
+        copy_modules(copy, snapshot) < 0 || copy_records(copy, snapshot) < 0) {
         kt_snapshot_destroy(copy);
         return kt_fail_memory(snapshot->slot_count * sizeof *snapshot->slots);
     }

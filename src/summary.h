@@ -69,8 +69,10 @@ static inline const char *kt_target_name(uint32_t capability)
 void kt_device_times(struct kt_string *text, const struct ktrace_trace *trace, uint32_t device);
 /* The table of devices, with an empty line before it; nothing of one device. */
 void kt_append_devices(struct kt_string *text, const struct ktrace_trace *trace);
-/* The member "devices" of an object that is open; nothing of one device. */
+/* The members "devices" and "processes" of an object that is open; nothing of one device, or process. */
 int kt_json_devices(struct kt_json *json, const struct ktrace_trace *trace);
+/* Of enum ktrace_relation, in JSON: "host". */
+const char *kt_relation_name(uint32_t relation);
 
 /* The members of an object that is open. */
 void kt_json_trace_info(struct kt_json *json, const struct ktrace_trace_info *info);

@@ -9,7 +9,9 @@ void kt_device_times(struct kt_string *text, const struct ktrace_trace *trace, u
 {
     const struct kt_trace_device *device = &trace->devices[index];
     char cell[KT_CELL_BYTES];
-    if (!device->related || isinf(device->uncertainty_ns))
+    if (kt_trace_device_is_placed(trace, index))
+        kt_string_append(text, "placed as asked");
+    else if (!device->related || isinf(device->uncertainty_ns))
         kt_string_append(text, "cannot be compared");
     else if (trace->snapshot->flags & KT_SNAPSHOT_SIMULATED)
         kt_string_append(text, "of one clock");
@@ -26,7 +28,7 @@ static void append_row(struct kt_table *table, const struct ktrace_trace *trace,
     struct kt_string times = KT_STRING_INIT;
     char cell[KT_CELL_BYTES];
     kt_device_times(&times, trace, index);
-    kt_table_printf(table, "%" PRIu32, device->ordinal);
+    kt_table_cell(table, more->number);
     kt_table_cell(table, device->name);
     kt_table_printf(table, "%" PRIu32, device->places);
     kt_table_cell(table, kt_grouped(cell, more->launch_count));
@@ -77,8 +79,61 @@ static int append_device(struct kt_json *json, const struct ktrace_trace *trace,
     kt_json_real(json, "clock_uncertainty_ns", info.clock_uncertainty_ns);
     kt_json_real(json, "clock_residual_ns", info.clock_residual_ns);
     kt_json_real(json, "clock_contradiction_ns", info.clock_contradiction_ns);
+    kt_json_count(json, "process", info.process);
+    kt_json_string(json, "label", info.label);
+    if (*info.uuid)
+        kt_json_string(json, "uuid", info.uuid);
+    if (*info.pci_bus_id)
+        kt_json_string(json, "pci_bus_id", info.pci_bus_id);
     kt_json_close(json, '}');
     return KTRACE_OK;
+}
+
+const char *kt_relation_name(uint32_t relation)
+{
+    static const char *const names[] = {"self", "device", "host", "realtime", "placed", "none"};
+    return names[relation <= KTRACE_RELATION_NONE ? relation : KTRACE_RELATION_NONE];
+}
+
+static int append_process(struct kt_json *json, const struct ktrace_trace *trace, uint32_t index)
+{
+    struct ktrace_process_info info = {.struct_size = sizeof info};
+    const int status = ktrace_trace_process(&info, trace, index);
+    if (status < 0)
+        return status;
+    kt_json_separate(json);
+    kt_json_open(json, '{');
+    kt_json_string(json, "label", info.label);
+    kt_json_string(json, "host", info.host);
+    kt_json_string(json, "boot", info.boot);
+    kt_json_string(json, "program", info.program);
+    kt_json_string(json, "version", info.version);
+    kt_json_string(json, "filter", info.filter);
+    kt_json_count(json, "pid", info.pid);
+    kt_json_count(json, "devices", info.devices);
+    kt_json_count(json, "launches", info.launches);
+    kt_json_count(json, "waves", info.waves);
+    kt_json_count(json, "events", info.events);
+    kt_json_count(json, "waves_dropped", info.waves_dropped);
+    kt_json_count(json, "waves_filtered", info.waves_filtered);
+    kt_json_string(json, "relation", kt_relation_name((uint32_t)info.relation));
+    kt_json_integer(json, "shift_ns", info.shift_ns);
+    kt_json_close(json, '}');
+    return KTRACE_OK;
+}
+
+/* Of several. */
+static int append_processes(struct kt_json *json, const struct ktrace_trace *trace)
+{
+    int status = KTRACE_OK;
+    if (trace->snapshot->process_count == 1)
+        return KTRACE_OK;
+    kt_json_key(json, "processes");
+    kt_json_open(json, '[');
+    for (uint32_t i = 0; status == KTRACE_OK && i < trace->snapshot->process_count; i++)
+        status = append_process(json, trace, i);
+    kt_json_close(json, ']');
+    return status;
 }
 
 int kt_json_devices(struct kt_json *json, const struct ktrace_trace *trace)
@@ -91,5 +146,5 @@ int kt_json_devices(struct kt_json *json, const struct ktrace_trace *trace)
     for (uint32_t i = 0; status == KTRACE_OK && i < trace->snapshot->device_count; i++)
         status = append_device(json, trace, i);
     kt_json_close(json, ']');
-    return status;
+    return status == KTRACE_OK ? append_processes(json, trace) : status;
 }

@@ -195,8 +195,10 @@ static int append_launch(struct kt_string *text, const struct ktrace_trace *trac
     kt_string_printf(text, "launch #%" PRIu64 ", ", index);
     kt_string_append_visible(text, trace->kernels[launch->kernel].name);
     kt_string_style(text, KT_STYLE_PLAIN);
-    if (trace->snapshot->device_count > 1)
-        kt_string_printf(text, " on device %" PRIu32, trace->snapshot->devices[launch->device].ordinal);
+    if (trace->snapshot->device_count > 1) {
+        kt_string_append(text, " on ");
+        kt_string_append_visible(text, trace->devices[launch->device].words);
+    }
     kt_string_printf(text, ": %s from ", kt_duration(cell, (double)kt_launch_duration_ps(launch) / 1000));
     kt_string_printf(text, "%s, ", kt_duration(cell, (double)launch->begin_ps / 1000));
     kt_string_printf(text, "%s of ", kt_grouped(cell, launch->wave_count));

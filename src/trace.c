@@ -155,6 +155,8 @@ int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapsh
     if (status == 0)
         status = make_device_names(trace);
     if (status == 0)
+        status = kt_make_processes(trace);
+    if (status == 0)
         status = kt_make_warning(trace);
     if (status == 0)
         status = kt_summarize(trace);
@@ -184,6 +186,7 @@ void ktrace_trace_destroy(struct ktrace_trace *trace)
     free(trace->knots);
     free(trace->place_clocks);
     free(trace->device_names);
+    kt_free_processes(trace);
     free(trace->devices);
     free(trace->events);
     free(trace->halves);
@@ -250,7 +253,8 @@ int ktrace_trace_get_info(struct ktrace_trace_info *out, const struct ktrace_tra
                                      .clock_hz = trace->clock_hz,
                                      .clock_residual_ns = trace->clock_residual_ns,
                                      .simulated = (snapshot->flags & KT_SNAPSHOT_SIMULATED) != 0,
-                                     .devices = snapshot->device_count};
+                                     .devices = snapshot->device_count,
+                                     .processes = snapshot->process_count};
     return answer(out, &info, sizeof info);
 }
 
@@ -273,7 +277,39 @@ int ktrace_trace_device(struct ktrace_device_info *out, const struct ktrace_trac
                                       .clock_offset_ns = more->host_offset_ns,
                                       .clock_uncertainty_ns = more->uncertainty_ns,
                                       .clock_residual_ns = more->residual_ns,
-                                      .clock_contradiction_ns = more->contradiction_ns};
+                                      .clock_contradiction_ns = more->contradiction_ns,
+                                      .process = device->process,
+                                      .label = more->label,
+                                      .uuid = more->uuid,
+                                      .pci_bus_id = device->identity.pci_bus_id};
+    return answer(out, &info, sizeof info);
+}
+
+int ktrace_trace_process(struct ktrace_process_info *out, const struct ktrace_trace *trace, uint64_t index)
+{
+    if (!out || !trace)
+        return no_argument("ktrace_trace_process");
+    if (index >= trace->snapshot->process_count)
+        return not_found("process", index, trace->snapshot->process_count);
+    const struct kt_process *process = &trace->snapshot->processes[index];
+    const struct kt_trace_process *more = &trace->processes[index];
+    struct ktrace_process_info info = {.label = more->label,
+                                       .host = process->host,
+                                       .boot = process->boot,
+                                       .program = process->program,
+                                       .version = process->version,
+                                       .filter = process->read_count ? process->reads[0].filter : "",
+                                       .pid = process->pid,
+                                       .devices = more->device_count,
+                                       .launches = more->launch_count,
+                                       .waves = more->wave_count,
+                                       .events = more->event_count,
+                                       .waves_dropped = more->waves_dropped,
+                                       .waves_filtered = more->waves_filtered,
+                                       .relation = (int)more->relation,
+                                       .shift_ns = process->timeline
+                                                       ? trace->snapshot->timeline_begins_ns[process->timeline]
+                                                       : process->host_shift_ns};
     return answer(out, &info, sizeof info);
 }
 

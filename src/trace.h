@@ -105,7 +105,19 @@ struct kt_trace_device {
     double uncertainty_ns;   /* of its times against the host's clock; INFINITY: nothing relates them; 0: simulated */
     double contradiction_ns; /* its host anchors contradict each other by up to this */
     double residual_ns;      /* largest of its places' */
-    uint8_t related;         /* its times are comparable with those of other devices */
+    uint8_t related;         /* its times are comparable with those of other devices, as far as its timeline's are */
+    uint32_t clock;          /* the first device that has the same wall clock: index */
+    char *number;            /* what tells it from the others: "0", or "rank 3 #0"; owned, as those below */
+    char *words;             /* the same in a sentence: "device 0", "rank 3 #0" */
+    char *label;             /* with its name: "device 0: NVIDIA H200", "rank 3: NVIDIA H200 #0" */
+    char uuid[KT_ID_TEXT_BYTES];
+};
+
+/* What the trace adds to a struct kt_process of its snapshot. */
+struct kt_trace_process {
+    char *label;                     /* what tells it from the others: "rank 3", "pid 4711"; owned */
+    uint32_t device_count, relation; /* enum ktrace_relation */
+    uint64_t launch_count, wave_count, event_count, waves_dropped, waves_filtered;
 };
 
 struct ktrace_trace {
@@ -126,6 +138,7 @@ struct ktrace_trace {
         *halves; /* of the NEXT sites: see site_index.h. Events have sites from here and from snapshot->modules */
     uint64_t half_count;
     struct kt_trace_device *devices;     /* one for each of the snapshot's */
+    struct kt_trace_process *processes;  /* one for each of the snapshot's */
     char *device_names;                  /* of several devices; owned */
     struct kt_place_clock *place_clocks; /* ordered by device, then place */
     struct kt_clock_knot *knots;
@@ -158,6 +171,19 @@ static inline uint64_t kt_wave_span_ps(const struct kt_wave *wave)
 
 /* Takes over `snapshot`, also on failure. */
 int kt_trace_from_snapshot(struct ktrace_trace **out, struct kt_snapshot *snapshot);
+
+/* Part of making one, when clocks and launches are there: sets `processes`, and what devices are called. */
+int kt_make_processes(struct ktrace_trace *trace);
+void kt_free_processes(struct ktrace_trace *trace);
+
+/* Whether its times were placed beside those of the first device, as somebody asked, and nothing relates them. */
+static inline int kt_trace_device_is_placed(const struct ktrace_trace *trace, uint32_t device)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    return trace->timeline_device < snapshot->device_count &&
+           snapshot->processes[snapshot->devices[device].process].timeline !=
+               snapshot->processes[snapshot->devices[trace->timeline_device].process].timeline;
+}
 
 /* Part of making one, when all else is there: sets `warning` and `clock_warning`. */
 int kt_make_warning(struct ktrace_trace *trace);

@@ -1,7 +1,8 @@
 /* trace_file.h - .ktrace files: a snapshot on disk.
  *
  * docs/format.md is the normative description; the numbers are here. trace_file_write.c makes files,
- * trace_file_index.c and trace_file_read.c read them from bytes that nobody vouches for. A file is
+ * trace_file_index.c and trace_file_read.c read them from bytes that nobody vouches for, trace_file_processes.c does both of who
+ * recorded. A file is
  *
  *   header   40 bytes: magic, version, minimum reader, features, length
  *   section  24 bytes: type, flags, length, checksums; then the payload, zero-padded to 8 bytes; ...
@@ -19,7 +20,7 @@
 #define KT_FILE_MAGIC_BYTES 8u
 #define KT_FILE_VERSION 1u        /* what this library writes */
 #define KT_FILE_MINIMUM_READER 1u /* the oldest version whose readers understand what this library writes */
-#define KT_FILE_FEATURES (KT_FILE_AMDGCN | KT_FILE_SEVERAL) /* bits this library understands */
+#define KT_FILE_FEATURES (KT_FILE_AMDGCN | KT_FILE_SEVERAL | KT_FILE_MERGED) /* bits this library understands */
 #define KT_FILE_HEADER_BYTES 40u
 #define KT_FILE_SECTION_HEADER_BYTES 24u
 #define KT_FILE_ALIGNMENT 8u
@@ -33,13 +34,16 @@ enum kt_file_section_type {
     KT_FILE_WAVES = KT_FILE_SECTION_TYPE('W', 'A', 'V', 'E'),
     KT_FILE_RINGS = KT_FILE_SECTION_TYPE('R', 'I', 'N', 'G'),
     KT_FILE_SLOTS = KT_FILE_SECTION_TYPE('S', 'L', 'O', 'T'),
-    KT_FILE_ORDINAL = KT_FILE_SECTION_TYPE('O', 'R', 'D', 'N'), /* of one device whose ordinal is not 0; optional */
-    KT_FILE_DEVICES = KT_FILE_SECTION_TYPE('D', 'E', 'V', 'S'), /* of several devices */
-    KT_FILE_TAKEN = KT_FILE_SECTION_TYPE('T', 'A', 'K', 'N')    /* when a peek was taken; optional */
+    KT_FILE_ORDINAL = KT_FILE_SECTION_TYPE('O', 'R', 'D', 'N'),   /* of one device whose ordinal is not 0; optional */
+    KT_FILE_DEVICES = KT_FILE_SECTION_TYPE('D', 'E', 'V', 'S'),   /* of several devices */
+    KT_FILE_TAKEN = KT_FILE_SECTION_TYPE('T', 'A', 'K', 'N'),     /* when a peek was taken; optional */
+    KT_FILE_PROCESSES = KT_FILE_SECTION_TYPE('P', 'R', 'O', 'C'), /* of several processes */
+    KT_FILE_ORIGIN = KT_FILE_SECTION_TYPE('O', 'R', 'I', 'G')     /* who recorded; optional where there is no PROC */
 };
 enum kt_file_features {
     KT_FILE_AMDGCN = 1, /* rings with overhangs, and sites that are counted: exactly where the architecture is amdgcn */
-    KT_FILE_SEVERAL = 2 /* devices: what INFO and ANCH say of one is in DEVS, exactly where there are several */
+    KT_FILE_SEVERAL = 2, /* devices: what INFO and ANCH say of one is in DEVS, exactly where there are several */
+    KT_FILE_MERGED = 4   /* processes: what INFO says of one is in PROC, exactly where there are several */
 };
 enum kt_file_section_flags {
     KT_FILE_REQUIRED = 1 /* a reader that does not know the type must refuse the file */
@@ -51,6 +55,9 @@ enum kt_file_section_flags {
 #define KT_FILE_SITE_BYTES 24u
 #define KT_FILE_RING_BYTES 12u
 #define KT_FILE_DEVICE_BYTES 52u
+#define KT_FILE_PROCESS_BYTES 40u
+#define KT_FILE_READS_BYTES 24u
+#define KT_FILE_READING_BYTES 24u
 
 struct kt_file_section {
     uint32_t type, flags;

@@ -83,7 +83,7 @@ static bool known_type(uint32_t type)
 {
     return type == KT_FILE_INFO || type == KT_FILE_ANCHORS || type == KT_FILE_MODULES || type == KT_FILE_WAVES ||
            type == KT_FILE_RINGS || type == KT_FILE_SLOTS || type == KT_FILE_ORDINAL || type == KT_FILE_DEVICES ||
-           type == KT_FILE_TAKEN;
+           type == KT_FILE_TAKEN || type == KT_FILE_PROCESSES || type == KT_FILE_ORIGIN;
 }
 
 static int read_section(struct kt_file_section *out, struct kt_reader *reader, uint32_t number)

@@ -6,6 +6,8 @@
 #include "error.h"
 #include "reader.h"
 #include "trace.h"
+#include "trace_file_payload.h"
+#include "trace_file_processes.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "wave headers and slots are read as they lie in the file: a big-endian host has to swap them here"
@@ -23,86 +25,7 @@ typedef unsigned long long ull; /* for %llu */
 
 /* ---- Sections ---------------------------------------------------------------------------------------------------- */
 
-/* A section's payload, and where it lies for the sentence of an error. */
-struct payload {
-    char name[5];
-    size_t file_offset;
-    struct kt_reader reader;
-};
-
-/* 1: there is none. */
-static int open_payload(struct payload *out, const struct kt_file_index *index, uint32_t type, const uint8_t *data)
-{
-    const struct kt_file_section *found = NULL;
-    char name[5];
-    kt_file_type_name(name, type);
-    for (uint32_t i = 0; i < index->section_count; i++) {
-        if (index->sections[i].type != type)
-            continue;
-        if (found)
-            return kt_fail(KTRACE_ERROR_FORMAT, "there are two sections %s (the second at offset %llu): " DAMAGED, name,
-                           (ull)index->sections[i].payload_offset - KT_FILE_SECTION_HEADER_BYTES);
-        found = &index->sections[i];
-    }
-    if (!found)
-        return 1;
-    memcpy(out->name, name, sizeof name);
-    out->file_offset = (size_t)found->payload_offset;
-    out->reader = kt_reader_over(data + found->payload_offset, (size_t)found->payload_bytes);
-    return 0;
-}
-
-static int fail_missing(uint32_t type)
-{
-    char name[5];
-    kt_file_type_name(name, type);
-    return kt_fail(KTRACE_ERROR_FORMAT, "there is no section %s: " DAMAGED, name);
-}
-
-static int fail_payload(const struct payload *payload, const char *what)
-{
-    return kt_fail(KTRACE_ERROR_FORMAT, "section %s, offset %zu: %s: " DAMAGED, payload->name,
-                   payload->file_offset + payload->reader.at, what);
-}
-
-/* Of a section that is nothing but records of `record_bytes`. */
-static int record_count(uint64_t *out, const struct payload *payload, size_t record_bytes)
-{
-    if (payload->reader.bytes % record_bytes)
-        return kt_fail(KTRACE_ERROR_FORMAT, "section %s, offset %zu: %zu bytes are no multiple of %zu: " DAMAGED,
-                       payload->name, payload->file_offset, payload->reader.bytes, record_bytes);
-    *out = payload->reader.bytes / record_bytes;
-    return 0;
-}
-
-static int end_payload(const struct payload *payload)
-{
-    if (payload->reader.failed)
-        return fail_payload(payload, "ends inside a record");
-    if (kt_reader_left(&payload->reader))
-        return fail_payload(payload, "has bytes after its last record");
-    return 0;
-}
-
-static int read_string(char **out, struct payload *payload)
-{
-    uint32_t length = kt_read_count(&payload->reader, 1);
-    const uint8_t *text = kt_read_bytes(&payload->reader, length);
-    if (!text)
-        return fail_payload(payload, "a string is longer than what is left");
-    if (memchr(text, 0, length))
-        return fail_payload(payload, "a string contains a zero byte");
-    char *copy = kt_array_new((size_t)length + 1, 1);
-    if (!copy)
-        return KTRACE_ERROR_MEMORY;
-    memcpy(copy, text, length);
-    copy[length] = 0;
-    free(*out);
-    *out = copy;
-    return 0;
-}
-
-static int load_info(struct kt_snapshot *snapshot, struct payload *payload)
+static int load_info(struct kt_snapshot *snapshot, struct kt_payload *payload)
 {
     struct kt_reader *reader = &payload->reader;
     struct kt_device *device = kt_snapshot_add_device(snapshot, "");
@@ -114,29 +37,29 @@ static int load_info(struct kt_snapshot *snapshot, struct payload *payload)
     device->places = kt_read_u32(reader);
     device->clock_khz = kt_read_u32(reader);
     device->wall_tick_ns = kt_read_u32(reader);
-    snapshot->main_ring_slots = kt_read_u32(reader);
-    snapshot->lane_ring_slots = kt_read_u32(reader);
+    snapshot->processes[0].main_ring_slots = kt_read_u32(reader);
+    snapshot->processes[0].lane_ring_slots = kt_read_u32(reader);
     device->capability = kt_read_u32(reader);
     uint32_t reserved = kt_read_u32(reader);
-    snapshot->buffer_bytes = kt_read_u64(reader);
+    snapshot->processes[0].buffer_bytes = kt_read_u64(reader);
     device->regions = snapshot->regions = kt_read_u64(reader);
     device->waves_dropped = snapshot->waves_dropped = kt_read_u64(reader);
     device->waves_filtered = snapshot->waves_filtered = kt_read_u64(reader);
     if (reader->failed)
-        return fail_payload(payload, "ends inside its fields");
+        return kt_payload_fail(payload, "ends inside its fields");
     if (wire_version > KTRACE_WIRE_VERSION)
         return kt_fail(KTRACE_ERROR_VERSION,
                        "the kernels in the file recorded with version %u of the wire format, ktrace %s knows version "
                        "%u: use a newer ktrace",
                        wire_version, KTRACE_VERSION_STRING, KTRACE_WIRE_VERSION);
     if (wire_version == 0 || reserved != 0)
-        return fail_payload(payload, "has an impossible wire version or a reserved field in use");
-    int result = read_string(&snapshot->name, payload);
+        return kt_payload_fail(payload, "has an impossible wire version or a reserved field in use");
+    int result = kt_payload_string(&snapshot->name, payload);
     if (result == 0)
-        result = read_string(&device->name, payload);
+        result = kt_payload_string(&device->name, payload);
     if (result == 0)
-        result = read_string(&snapshot->warning, payload);
-    return result < 0 ? result : end_payload(payload);
+        result = kt_payload_string(&snapshot->warning, payload);
+    return result < 0 ? result : kt_payload_end(payload);
 }
 
 static void read_anchors(struct kt_host_anchor *anchors, uint64_t count, struct kt_reader *reader)
@@ -148,10 +71,10 @@ static void read_anchors(struct kt_host_anchor *anchors, uint64_t count, struct 
     }
 }
 
-static int load_anchors(struct kt_snapshot *snapshot, struct payload *payload)
+static int load_anchors(struct kt_snapshot *snapshot, struct kt_payload *payload)
 {
     uint64_t count = 0;
-    int result = record_count(&count, payload, KT_FILE_ANCHOR_BYTES);
+    int result = kt_payload_records(&count, payload, KT_FILE_ANCHOR_BYTES);
     if (result < 0)
         return result;
     struct kt_device *device = &snapshot->devices[0];
@@ -160,10 +83,10 @@ static int load_anchors(struct kt_snapshot *snapshot, struct payload *payload)
         return KTRACE_ERROR_MEMORY;
     device->anchor_count = count;
     read_anchors(device->anchors, count, &payload->reader);
-    return end_payload(payload);
+    return kt_payload_end(payload);
 }
 
-static int load_site(struct kt_site *site, struct payload *payload)
+static int load_site(struct kt_site *site, struct kt_payload *payload)
 {
     struct kt_reader *reader = &payload->reader;
     site->id = kt_read_u64(reader);
@@ -173,19 +96,19 @@ static int load_site(struct kt_site *site, struct payload *payload)
     site->wide = kt_read_u8(reader);
     uint8_t reserved = kt_read_u8(reader);
     if (reader->failed)
-        return fail_payload(payload, "ends inside a site");
+        return kt_payload_fail(payload, "ends inside a site");
     if (reserved != 0)
-        return fail_payload(payload, "the site before here has a reserved field in use");
-    int result = read_string(&site->name, payload);
-    return result < 0 ? result : read_string(&site->file, payload);
+        return kt_payload_fail(payload, "the site before here has a reserved field in use");
+    int result = kt_payload_string(&site->name, payload);
+    return result < 0 ? result : kt_payload_string(&site->file, payload);
 }
 
-static int load_modules(struct kt_snapshot *snapshot, struct payload *payload)
+static int load_modules(struct kt_snapshot *snapshot, struct kt_payload *payload)
 {
     struct kt_reader *reader = &payload->reader;
     uint32_t count = kt_read_count(reader, KT_FILE_MODULE_BYTES);
     if (reader->failed)
-        return fail_payload(payload, "claims more modules than it can hold");
+        return kt_payload_fail(payload, "claims more modules than it can hold");
     snapshot->modules = kt_array_new_zeroed(count, sizeof *snapshot->modules);
     if (!snapshot->modules)
         return KTRACE_ERROR_MEMORY;
@@ -195,7 +118,7 @@ static int load_modules(struct kt_snapshot *snapshot, struct payload *payload)
         module->number = kt_read_u32(reader);
         uint32_t sites = kt_read_count(reader, KT_FILE_SITE_BYTES);
         if (reader->failed)
-            return fail_payload(payload, "a module claims more sites than the section can hold");
+            return kt_payload_fail(payload, "a module claims more sites than the section can hold");
         module->sites = kt_array_new_zeroed(sites, sizeof *module->sites);
         if (!module->sites)
             return KTRACE_ERROR_MEMORY;
@@ -206,13 +129,13 @@ static int load_modules(struct kt_snapshot *snapshot, struct payload *payload)
                 return result;
         }
     }
-    return end_payload(payload);
+    return kt_payload_end(payload);
 }
 
-static int load_waves(struct kt_snapshot *snapshot, struct payload *payload)
+static int load_waves(struct kt_snapshot *snapshot, struct kt_payload *payload)
 {
     uint64_t count = 0;
-    int result = record_count(&count, payload, sizeof *snapshot->waves);
+    int result = kt_payload_records(&count, payload, sizeof *snapshot->waves);
     if (result < 0)
         return result;
     snapshot->waves = kt_array_new_zeroed(count, sizeof *snapshot->waves);
@@ -223,10 +146,10 @@ static int load_waves(struct kt_snapshot *snapshot, struct payload *payload)
     return 0;
 }
 
-static int load_slots(struct kt_snapshot *snapshot, struct payload *payload)
+static int load_slots(struct kt_snapshot *snapshot, struct kt_payload *payload)
 {
     uint64_t count = 0;
-    int result = record_count(&count, payload, sizeof *snapshot->slots);
+    int result = kt_payload_records(&count, payload, sizeof *snapshot->slots);
     if (result < 0)
         return result;
     snapshot->slots = kt_array_new_zeroed(count, sizeof *snapshot->slots);
@@ -238,11 +161,11 @@ static int load_slots(struct kt_snapshot *snapshot, struct payload *payload)
 }
 
 /* Rings are disjoint and cover the slots, so that what is decoded is no larger than what is in the file. */
-static int load_rings(struct kt_snapshot *snapshot, struct payload *payload)
+static int load_rings(struct kt_snapshot *snapshot, struct kt_payload *payload)
 {
     struct kt_reader *reader = &payload->reader;
     uint64_t count = 0;
-    int result = record_count(&count, payload, KT_FILE_RING_BYTES);
+    int result = kt_payload_records(&count, payload, KT_FILE_RING_BYTES);
     if (result < 0)
         return result;
     snapshot->rings = kt_array_new_zeroed(count, sizeof *snapshot->rings);
@@ -258,29 +181,29 @@ static int load_rings(struct kt_snapshot *snapshot, struct payload *payload)
         ring->slot_count = kt_read_u32(reader);
         ring->first_slot = next_slot;
         if (kt_ring_stored_slots(snapshot, ring) > snapshot->slot_count - next_slot)
-            return fail_payload(payload, "the ring before here has more slots than there are");
+            return kt_payload_fail(payload, "the ring before here has more slots than there are");
         next_slot += kt_ring_stored_slots(snapshot, ring);
     }
     if (next_slot != snapshot->slot_count)
-        return fail_payload(payload, "rings do not cover all slots");
+        return kt_payload_fail(payload, "rings do not cover all slots");
     return 0;
 }
 
 /* ---- Sections of some files -------------------------------------------------------------------------------------- */
 
-static int load_ordinal(struct kt_snapshot *snapshot, struct payload *payload)
+static int load_ordinal(struct kt_snapshot *snapshot, struct kt_payload *payload)
 {
     snapshot->devices[0].ordinal = kt_read_u32(&payload->reader);
-    return end_payload(payload);
+    return kt_payload_end(payload);
 }
 
-static int load_taken(struct kt_snapshot *snapshot, struct payload *payload)
+static int load_taken(struct kt_snapshot *snapshot, struct kt_payload *payload)
 {
     snapshot->taken_ns = kt_read_u64(&payload->reader);
-    return end_payload(payload);
+    return kt_payload_end(payload);
 }
 
-static int load_device(struct kt_device *device, struct payload *payload)
+static int load_device(struct kt_device *device, struct kt_payload *payload)
 {
     struct kt_reader *reader = &payload->reader;
     device->ordinal = kt_read_u32(reader);
@@ -293,13 +216,13 @@ static int load_device(struct kt_device *device, struct payload *payload)
     device->waves_dropped = kt_read_u64(reader);
     device->waves_filtered = kt_read_u64(reader);
     if (reader->failed || anchors > kt_reader_left(reader) / KT_FILE_ANCHOR_BYTES)
-        return fail_payload(payload, "ends inside a device");
+        return kt_payload_fail(payload, "ends inside a device");
     device->anchors = kt_array_new_zeroed(anchors, sizeof *device->anchors);
     if (!device->anchors)
         return KTRACE_ERROR_MEMORY;
     device->anchor_count = anchors;
     read_anchors(device->anchors, anchors, reader);
-    return read_string(&device->name, payload);
+    return kt_payload_string(&device->name, payload);
 }
 
 /* What INFO and ANCH say of one device is left empty in a file of several. */
@@ -309,14 +232,14 @@ static bool says_nothing(const struct kt_device *device)
            !device->anchor_count && !*device->name;
 }
 
-static int load_devices(struct kt_snapshot *snapshot, struct payload *payload)
+static int load_devices(struct kt_snapshot *snapshot, struct kt_payload *payload)
 {
     struct kt_reader *reader = &payload->reader;
     if (!says_nothing(&snapshot->devices[0]))
-        return fail_payload(payload, "INFO or ANCH tell of one device, in a file of several");
+        return kt_payload_fail(payload, "INFO or ANCH tell of one device, in a file of several");
     uint32_t count = kt_read_count(reader, KT_FILE_DEVICE_BYTES);
     if (count < 2 || count > KT_DEVICES_MAX)
-        return fail_payload(payload, "does not have several devices, or more than any host");
+        return kt_payload_fail(payload, "does not have several devices, or more than any host");
     for (uint32_t i = 0; i < count; i++) {
         struct kt_device *device = i ? kt_snapshot_add_device(snapshot, "") : &snapshot->devices[0];
         if (!device)
@@ -330,7 +253,7 @@ static int load_devices(struct kt_snapshot *snapshot, struct payload *payload)
     }
     for (uint64_t i = 0; i < snapshot->module_count; i++)
         snapshot->modules[i].device = kt_read_u32(reader);
-    return end_payload(payload);
+    return kt_payload_end(payload);
 }
 
 /* ---- Snapshots --------------------------------------------------------------------------------------------------- */
@@ -343,11 +266,13 @@ static int check_features(const struct kt_snapshot *snapshot, uint64_t features)
         wanted |= KT_FILE_AMDGCN;
     if (snapshot->device_count > 1)
         wanted |= KT_FILE_SEVERAL;
+    if (snapshot->process_count > 1)
+        wanted |= KT_FILE_MERGED;
     if (features != wanted)
-        return kt_fail(
-            KTRACE_ERROR_FORMAT,
-            "the file's features 0x%llx do not fit its architecture %u and its number of devices, %u: " DAMAGED,
-            (ull)features, snapshot->arch, snapshot->device_count);
+        return kt_fail(KTRACE_ERROR_FORMAT,
+                       "the file's features 0x%llx do not fit its architecture %u and its number of devices, %u, and "
+                       "processes, %u: " DAMAGED,
+                       (ull)features, snapshot->arch, snapshot->device_count, snapshot->process_count);
     return 0;
 }
 
@@ -355,7 +280,7 @@ int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
 {
     static const struct {
         uint32_t type;
-        int (*load)(struct kt_snapshot *snapshot, struct payload *payload);
+        int (*load)(struct kt_snapshot *snapshot, struct kt_payload *payload);
         bool in_some; /* not in every file */
     } loaders[] = {
         {KT_FILE_INFO, load_info, false},
@@ -367,6 +292,8 @@ int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
         {KT_FILE_ORDINAL, load_ordinal, true},
         {KT_FILE_DEVICES, load_devices, true}, /* is checked against INFO, ANCH and modules */
         {KT_FILE_TAKEN, load_taken, true},
+        {KT_FILE_PROCESSES, kt_load_processes, true}, /* is checked against INFO and devices */
+        {KT_FILE_ORIGIN, kt_load_origin, true},       /* is checked against processes and devices */
     };
     if (!data && bytes)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "a trace cannot be loaded from NULL");
@@ -378,12 +305,12 @@ int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
     if (!snapshot)
         result = KTRACE_ERROR_MEMORY;
     for (size_t i = 0; i < sizeof loaders / sizeof *loaders && result == 0; i++) {
-        struct payload payload;
-        result = open_payload(&payload, &index, loaders[i].type, data);
+        struct kt_payload payload;
+        result = kt_payload_open(&payload, &index, loaders[i].type, data);
         if (result == 0)
             result = loaders[i].load(snapshot, &payload);
         else if (result > 0)
-            result = loaders[i].in_some ? 0 : fail_missing(loaders[i].type);
+            result = loaders[i].in_some ? 0 : kt_payload_fail_missing(loaders[i].type);
     }
     if (result == 0)
         result = check_features(snapshot, index.features);

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "export/sink.h"
 #include "trace.h"
+#include "trace_file_processes.h"
 #include "writer.h"
 
 #include <libdeflate.h>
@@ -27,7 +28,7 @@ struct section {
     size_t span_count;
 };
 
-enum { SECTIONS_REQUIRED = 6, SECTIONS_MAX = 8 };
+enum { SECTIONS_REQUIRED = 6, SECTIONS_MAX = 10 };
 
 static uint64_t section_payload_bytes(const struct section *section)
 {
@@ -57,23 +58,26 @@ static int has_several(const struct kt_snapshot *snapshot)
     return snapshot->device_count > 1;
 }
 
-/* What is of one device is empty in a file of several: encode_devices. */
+/* What is of one device is empty in a file of several, encode_devices, and what is of one process in a file of several of
+ * these: kt_encode_processes. */
 static void encode_info(struct kt_string *buffer, const struct kt_snapshot *snapshot)
 {
     static char no_name[] = "";
     static const struct kt_device none = {.name = no_name};
+    static const struct kt_process nobody = {.pid = 0};
     const struct kt_device *device = has_several(snapshot) ? &none : &snapshot->devices[0];
+    const struct kt_process *process = snapshot->process_count > 1 ? &nobody : &snapshot->processes[0];
     kt_write_u32(buffer, wire_version_of(snapshot));
     kt_write_u32(buffer, snapshot->arch);
     kt_write_u32(buffer, snapshot->flags);
     kt_write_u32(buffer, device->places);
     kt_write_u32(buffer, device->clock_khz);
     kt_write_u32(buffer, device->wall_tick_ns);
-    kt_write_u32(buffer, snapshot->main_ring_slots);
-    kt_write_u32(buffer, snapshot->lane_ring_slots);
+    kt_write_u32(buffer, process->main_ring_slots);
+    kt_write_u32(buffer, process->lane_ring_slots);
     kt_write_u32(buffer, device->capability);
     kt_write_u32(buffer, 0);
-    kt_write_u64(buffer, snapshot->buffer_bytes);
+    kt_write_u64(buffer, process->buffer_bytes);
     kt_write_u64(buffer, snapshot->regions);
     kt_write_u64(buffer, snapshot->waves_dropped);
     kt_write_u64(buffer, snapshot->waves_filtered);
@@ -227,7 +231,7 @@ static int put_section(struct kt_sink *sink, const struct section *section)
 
 /* What sections are made of, where it is not the snapshot's own memory. */
 struct texts {
-    struct kt_string info, anchors, modules, rings, devices, taken;
+    struct kt_string info, anchors, modules, rings, devices, taken, processes, origin;
     struct span *slots;
     size_t slot_spans;
 };
@@ -245,8 +249,10 @@ static int encode(struct texts *texts, const struct kt_snapshot *snapshot)
         kt_write_u32(&texts->devices, snapshot->devices[0].ordinal);
     if (snapshot->taken_ns)
         kt_write_u64(&texts->taken, snapshot->taken_ns);
-    const struct kt_string *all[] = {&texts->info,  &texts->anchors, &texts->modules,
-                                     &texts->rings, &texts->devices, &texts->taken};
+    kt_encode_processes(&texts->processes, snapshot);
+    kt_encode_origin(&texts->origin, snapshot);
+    const struct kt_string *all[] = {&texts->info,    &texts->anchors, &texts->modules,   &texts->rings,
+                                     &texts->devices, &texts->taken,   &texts->processes, &texts->origin};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i]->failed)
             return kt_fail_memory(all[i]->length);
@@ -261,6 +267,8 @@ static void free_texts(struct texts *texts)
     kt_string_destroy(&texts->rings);
     kt_string_destroy(&texts->devices);
     kt_string_destroy(&texts->taken);
+    kt_string_destroy(&texts->processes);
+    kt_string_destroy(&texts->origin);
     free(texts->slots);
 }
 
@@ -273,7 +281,9 @@ static int put_all(struct kt_sink *sink, const struct kt_snapshot *snapshot, con
     const struct span rings = {texts->rings.text, texts->rings.length};
     const struct span devices = {texts->devices.text, texts->devices.length};
     const struct span taken = {texts->taken.text, texts->taken.length};
-    const int several = has_several(snapshot);
+    const struct span processes = {texts->processes.text, texts->processes.length};
+    const struct span origin = {texts->origin.text, texts->origin.length};
+    const int several = has_several(snapshot), merged = snapshot->process_count > 1;
     struct section sections[SECTIONS_MAX] = {
         {KT_FILE_INFO, KT_FILE_REQUIRED, &info, 1},
         {KT_FILE_ANCHORS, KT_FILE_REQUIRED, &anchors, 1},
@@ -283,13 +293,15 @@ static int put_all(struct kt_sink *sink, const struct kt_snapshot *snapshot, con
         {KT_FILE_SLOTS, KT_FILE_REQUIRED, texts->slots, texts->slot_spans},
         {several ? KT_FILE_DEVICES : KT_FILE_ORDINAL, several ? KT_FILE_REQUIRED : 0, &devices, 1},
         {KT_FILE_TAKEN, 0, &taken, 1},
+        {KT_FILE_PROCESSES, KT_FILE_REQUIRED, &processes, 1},
+        {KT_FILE_ORIGIN, merged ? KT_FILE_REQUIRED : 0, &origin, 1},
     };
     uint32_t count = SECTIONS_REQUIRED; /* of the others those that say something */
     for (uint32_t i = SECTIONS_REQUIRED; i < SECTIONS_MAX; i++)
         if (section_payload_bytes(&sections[i]))
             sections[count++] = sections[i];
-    const uint64_t features =
-        (snapshot->arch == KTRACE_ARCH_AMDGCN ? KT_FILE_AMDGCN : 0u) | (several ? KT_FILE_SEVERAL : 0u);
+    const uint64_t features = (snapshot->arch == KTRACE_ARCH_AMDGCN ? KT_FILE_AMDGCN : 0u) |
+                              (several ? KT_FILE_SEVERAL : 0u) | (merged ? KT_FILE_MERGED : 0u);
     int result = put_header(sink, sections, count, features);
     for (uint32_t i = 0; i < count && result == 0; i++)
         result = put_section(sink, &sections[i]);

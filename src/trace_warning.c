@@ -53,24 +53,61 @@ static void say_devices(struct kt_text *sentence, const struct ktrace_trace *tra
     const struct kt_snapshot *snapshot = trace->snapshot;
     for (uint32_t i = 0; i < snapshot->device_count && snapshot->device_count > 1 && trace->wave_count; i++) {
         const struct kt_device *device = &snapshot->devices[i];
-        const double contradiction_us = trace->devices[i].contradiction_ns / 1e3;
+        const struct kt_trace_device *more = &trace->devices[i];
+        const double contradiction_us = more->contradiction_ns / 1e3;
         const char *separator = sentence->length ? "; " : "";
-        if (!trace->devices[i].related)
+        if (!more->related)
             kt_put(sentence,
-                   "%sthe times of device %u (%s) cannot be compared with those of the others, beside which they are "
+                   "%sthe times of %s (%s) cannot be compared with those of the others, beside which they are "
                    "shown "
                    "from the same begin: its clock %s",
-                   separator, device->ordinal, device->name,
+                   separator, more->words, device->name,
                    device->anchor_count ? "and the host's are further apart than one capture can be"
                                         : "was not read together with the host's");
-        else if (trace->devices[i].contradiction_ns > kt_clock_wall_tick_ns(device))
-            kt_put(
-                sentence,
-                "%sreadings of the host's clock and that of device %u (%s) contradict each other by up to %.*f us: its "
-                "times may be off by up to %.*f us from those of other devices",
-                separator, device->ordinal, device->name, digits_of(contradiction_us), contradiction_us,
-                digits_of(trace->devices[i].uncertainty_ns / 1e3), trace->devices[i].uncertainty_ns / 1e3);
+        else if (more->contradiction_ns > kt_clock_wall_tick_ns(device))
+            kt_put(sentence,
+                   "%sreadings of the host's clock and that of %s (%s) contradict each other by up to %.*f us: its "
+                   "times may be off by up to %.*f us from those of other devices",
+                   separator, more->words, device->name, digits_of(contradiction_us), contradiction_us,
+                   digits_of(more->uncertainty_ns / 1e3), more->uncertainty_ns / 1e3);
     }
+}
+
+/* "rank 1, rank 2 and 5 more" of those with that relation; how many there are. */
+static uint32_t list_processes(struct kt_text *list, const struct ktrace_trace *trace, uint32_t relation)
+{
+    enum { NAMED = 4 };
+    uint32_t count = 0, named = 0;
+    for (uint32_t i = 0; i < trace->snapshot->process_count; i++)
+        count += trace->processes[i].relation == relation && trace->processes[i].wave_count;
+    for (uint32_t i = 0; i < trace->snapshot->process_count && named < NAMED; i++)
+        if (trace->processes[i].relation == relation && trace->processes[i].wave_count) {
+            const char *separator = named == 0 ? "" : named + 1 == count ? " and " : ", ";
+            kt_put(list, "%s%s", separator, trace->processes[i].label);
+            named++;
+        }
+    if (count > named)
+        kt_put(list, " and %u more", count - named);
+    return count;
+}
+
+/* Of several processes: what relates them less well than a device's or a host's clock. */
+static void say_processes(struct kt_text *sentence, const struct ktrace_trace *trace)
+{
+    const struct kt_snapshot *snapshot = trace->snapshot;
+    struct kt_text placed = {.length = 0}, realtime = {.length = 0};
+    if (snapshot->process_count == 1 || trace->wave_count == 0)
+        return;
+    const char *first = trace->processes[snapshot->devices[trace->timeline_device].process].label;
+    if (list_processes(&realtime, trace, KTRACE_RELATION_REALTIME))
+        kt_put(sentence,
+               "%sthe times of %s are related to those of %s by CLOCK_REALTIME of two hosts, or of hosts that are not "
+               "known: besides what is stated they are as far apart as these clocks were, which is not known",
+               sentence->length ? "; " : "", realtime.text, first);
+    if (list_processes(&placed, trace, KTRACE_RELATION_PLACED))
+        kt_put(sentence,
+               "%sthe times of %s were placed beside those of %s as was asked for, and cannot be compared with them",
+               sentence->length ? "; " : "", placed.text, first);
 }
 
 int kt_make_warning(struct ktrace_trace *trace)
@@ -90,6 +127,7 @@ int kt_make_warning(struct ktrace_trace *trace)
     struct kt_text clocks = {.length = 0};
     say_clocks(&clocks, trace);
     say_devices(&clocks, trace);
+    say_processes(&clocks, trace);
     const char *why = snapshot->warning ? snapshot->warning : "";
     size_t bytes = strlen(why) + counts.length + clocks.length + 5;
     trace->warning = kt_array_new(bytes, 1);

@@ -357,6 +357,7 @@ struct ktrace_trace_info {
                                   are taken where waves start and end; ktrace_trace_warning speaks of waves too long for that */
     int simulated;         /* not 0: recorded on the simulator, all times are simulated time */
     uint32_t devices;      /* how many were recorded: at least 1 */
+    uint32_t processes;    /* that recorded: 1, or more in a trace that ktrace_trace_merge made */
 };
 
 /* One device of a trace. Each has its own wall clock; with several, their times are put onto one timeline through readings of the
@@ -381,6 +382,38 @@ struct ktrace_device_info {
     /* Not 0: readings of the host's clock and the device's contradict each other by up to this much. The uncertainty holds what
      * that makes of it. */
     double clock_contradiction_ns;
+    uint32_t process;       /* index: ktrace_trace_process */
+    const char *label;      /* "device 0: NVIDIA H200"; where there are several processes "rank 3: NVIDIA H200 #0" */
+    const char *uuid;       /* "f05ffc01-4a82-5c2c-a8a7-fd6b2a5b7b3a", whatever CUDA_VISIBLE_DEVICES says; "" not known */
+    const char *pci_bus_id; /* "0000:17:00.0"; "" not known */
+};
+
+/* What relates the times of a process to those of the trace's timeline, which is that of the first process with waves. */
+enum ktrace_relation {
+    KTRACE_RELATION_SELF = 0,     /* it is that process */
+    KTRACE_RELATION_DEVICE = 1,   /* they recorded one physical device, whose clock is the same for both */
+    KTRACE_RELATION_HOST = 2,     /* the clock of the host that both ran on: each device's clock_uncertainty_ns holds */
+    KTRACE_RELATION_REALTIME = 3, /* CLOCK_REALTIME of two hosts, or of hosts that are not known: besides those uncertainties
+                                     they are as far apart as these clocks were, which nobody recorded */
+    KTRACE_RELATION_PLACED = 4,   /* none: it was placed beside the others, as was asked for */
+    KTRACE_RELATION_NONE = 5      /* none: it recorded no wave, or no reading of the host's clock */
+};
+
+/* A process that recorded. What is not known, as of traces that an older ktrace saved, is "" and 0. */
+struct ktrace_process_info {
+    size_t struct_size;
+    const char *label;   /* what tells it from the others, never "": KTRACE_LABEL of its environment or what merging called it,
+                            "rank 3" of what a launcher set, or else "pid 4711" */
+    const char *host;    /* its name */
+    const char *boot;    /* identity of the kernel that it ran under: /proc/sys/kernel/random/boot_id */
+    const char *program; /* path of its executable */
+    const char *version; /* of libktrace in it */
+    const char *filter;  /* of its first capture, as KTRACE_BLOCKS; "all" */
+    uint32_t pid;
+    uint32_t devices;
+    uint64_t launches, waves, events, waves_dropped, waves_filtered;
+    int relation;     /* enum ktrace_relation */
+    int64_t shift_ns; /* by which its times were moved besides: an offset that was given, or its clock's that somebody set */
 };
 
 struct ktrace_launch_info {
@@ -455,6 +488,7 @@ KTRACE_API void ktrace_trace_destroy(struct ktrace_trace *trace); /* NULL is all
 /* Set `struct_size` of `*out` before each of these. Out of range: KTRACE_ERROR_NOT_FOUND. */
 KTRACE_API int ktrace_trace_get_info(struct ktrace_trace_info *out, const struct ktrace_trace *trace);
 KTRACE_API int ktrace_trace_device(struct ktrace_device_info *out, const struct ktrace_trace *trace, uint64_t index);
+KTRACE_API int ktrace_trace_process(struct ktrace_process_info *out, const struct ktrace_trace *trace, uint64_t index);
 KTRACE_API int ktrace_trace_launch(struct ktrace_launch_info *out, const struct ktrace_trace *trace, uint64_t index);
 KTRACE_API int ktrace_trace_phase(struct ktrace_phase_info *out, const struct ktrace_trace *trace, uint64_t index);
 KTRACE_API int ktrace_trace_wave(struct ktrace_wave_info *out, const struct ktrace_trace *trace, uint64_t index);
@@ -483,6 +517,47 @@ KTRACE_API int ktrace_trace_summary_json(char **out, const struct ktrace_trace *
  * ktrace_launch_info, and "phases". The string is the caller's: free() it. */
 KTRACE_API int ktrace_trace_launches_text(char **out, const struct ktrace_trace *trace);
 KTRACE_API int ktrace_trace_launches_json(char **out, const struct ktrace_trace *trace);
+
+/* ---- Merging --------------------------------------------------------------------------------------------------- */
+
+enum ktrace_merge_align {
+    KTRACE_ALIGN_CLOCKS = 0, /* by clocks: of one device, of the host, of hosts. What none relates is refused */
+    KTRACE_ALIGN_START = 1   /* each trace's first wave at the begin of the timeline, whatever clocks say */
+};
+
+/* Start from KTRACE_MERGE_OPTIONS_INIT. */
+struct ktrace_merge_options {
+    size_t struct_size; /* sizeof(struct ktrace_merge_options) */
+    const char *name;   /* of the trace; NULL or "": that of the first */
+    /* What the traces' processes are called, one a trace in their order. NULL, or a NULL or "" among them: as they say themselves.
+     * A trace of several processes cannot be given one. */
+    const char *const *labels;
+    uint64_t label_count;
+    int align; /* enum ktrace_merge_align */
+    /* By how much each trace's times are moved besides, one a trace; NULL: none is. */
+    const int64_t *offsets_ns;
+    uint64_t offset_count;
+};
+#define KTRACE_MERGE_OPTIONS_INIT \
+    { \
+        sizeof(struct ktrace_merge_options), 0, 0, 0, 0, 0, 0 \
+    }
+
+/* One trace of several: of the ranks of a program, of processes on one device or many, of consecutive reads. `options` may be
+ * NULL. `*out` is a trace as any other, to be summarized, exported, saved and merged again; it shares nothing with `traces`, which
+ * stay as they are. Takes as much memory again as they have.
+ *   - Each process keeps its devices and its launches, whatever ids they share with others'. Traces of one process become one:
+ *     a launch whose waves two reads shared out is one launch.
+ *   - What was dropped, filtered, unclosed is added up, and kept for each device; warnings are those of all.
+ *   - Times: what two processes recorded of one physical device is on that device's clock, as exact as if one had recorded it. Else
+ *     the host's clock relates them, to within the sum of both devices' clock_uncertainty_ns; that somebody set it meanwhile is made
+ *     good. Traces of several hosts are related by CLOCK_REALTIME, which is as good as the hosts' synchronization: the trace's
+ *     warning says so, and ktrace_trace_process says what holds for which process.
+ * KTRACE_ERROR_ARGUMENT: there is no trace, or one is NULL; a read is in two of them (nothing is counted twice); CUDA and HIP, or
+ * simulated and real time cannot be one trace; nothing relates two of them, and KTRACE_ALIGN_START was not asked for; an option
+ * that cannot be. The sentence names the traces by their number, from 1 on. */
+KTRACE_API int ktrace_trace_merge(struct ktrace_trace **out, const struct ktrace_trace *const *traces, uint64_t count,
+                                  const struct ktrace_merge_options *options);
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 

@@ -18,6 +18,7 @@ struct kt_device_facts {
     uint32_t wall_tick_ns;
     uint32_t capability;
     int simulated; /* time is a simulator's */
+    struct kt_device_identity identity;
 };
 
 struct kt_backend;

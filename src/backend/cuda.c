@@ -119,6 +119,17 @@ static int cuda_exchange(struct kt_backend *backend, struct ktrace_counters *bef
     return leave(cuda, result, "exchanging the capture's counters");
 }
 
+/* What the driver does not tell stays unknown. With MIG it is the instance's. */
+static void identify(struct kt_device_identity *identity, struct cuda_backend *cuda)
+{
+    struct kt_cu_uuid uuid;
+    char bus_id[sizeof identity->pci_bus_id];
+    if (cuda->api->device_get_uuid(&uuid, cuda->device) == KT_CU_SUCCESS)
+        memcpy(identity->uuid, uuid.bytes, sizeof identity->uuid);
+    if (cuda->api->device_get_pci_bus_id(bus_id, sizeof bus_id, cuda->device) == KT_CU_SUCCESS)
+        snprintf(identity->pci_bus_id, sizeof identity->pci_bus_id, "%s", bus_id);
+}
+
 static int cuda_facts(struct kt_device_facts *out, struct kt_backend *backend)
 {
     struct cuda_backend *cuda = of(backend);
@@ -137,6 +148,7 @@ static int cuda_facts(struct kt_device_facts *out, struct kt_backend *backend)
     facts.capability = (uint32_t)(attribute(cuda, KT_CU_ATTRIBUTE_CAPABILITY_MAJOR) * 10 +
                                   attribute(cuda, KT_CU_ATTRIBUTE_CAPABILITY_MINOR));
     facts.wall_tick_ns = (uint32_t)clock[1];
+    identify(&facts.identity, cuda);
     *out = facts;
     return KTRACE_OK;
 }

@@ -17,6 +17,11 @@ typedef struct CUmod_st *kt_cu_module;
 typedef struct CUfunc_st *kt_cu_function;
 typedef struct CUstream_st *kt_cu_stream;
 
+/* CUuuid */
+struct kt_cu_uuid {
+    char bytes[16];
+};
+
 /* CUDA_MEMCPY2D */
 struct kt_cu_memcpy2d {
     size_t source_x_bytes, source_y;
@@ -58,6 +63,8 @@ enum {
     X(device_count, cuDeviceGetCount, (int *count)) \
     X(device_get, cuDeviceGet, (kt_cu_device * device, int ordinal)) \
     X(device_get_name, cuDeviceGetName, (char *name, int bytes, kt_cu_device device)) \
+    X(device_get_uuid, cuDeviceGetUuid_v2, (struct kt_cu_uuid * uuid, kt_cu_device device)) \
+    X(device_get_pci_bus_id, cuDeviceGetPCIBusId, (char *id, int bytes, kt_cu_device device)) \
     X(device_get_attribute, cuDeviceGetAttribute, (int *value, int attribute, kt_cu_device device)) \
     X(primary_retain, cuDevicePrimaryCtxRetain, (kt_cu_context * context, kt_cu_device device)) \
     X(primary_release, cuDevicePrimaryCtxRelease_v2, (kt_cu_device device)) \

@@ -93,6 +93,21 @@ static uint32_t attribute(struct hip_backend *hip, int which)
     return result == KT_HIP_SUCCESS && value > 0 ? (uint32_t)value : 0;
 }
 
+/* What the runtime does not tell stays unknown. */
+static void identify(struct kt_device_identity *identity, struct hip_backend *hip)
+{
+    struct kt_hip_uuid uuid;
+    char bus_id[sizeof identity->pci_bus_id];
+    kt_hip_result result = hip->api->device_get_uuid(&uuid, hip->device);
+    kt_hip_forget(hip->api, result);
+    if (result == KT_HIP_SUCCESS)
+        memcpy(identity->uuid, uuid.bytes, sizeof identity->uuid);
+    result = hip->api->device_get_pci_bus_id(bus_id, sizeof bus_id, hip->device);
+    kt_hip_forget(hip->api, result);
+    if (result == KT_HIP_SUCCESS)
+        snprintf(identity->pci_bus_id, sizeof identity->pci_bus_id, "%s", bus_id);
+}
+
 static int hip_facts(struct kt_device_facts *out, struct kt_backend *backend)
 {
     struct hip_backend *hip = of(backend);
@@ -118,6 +133,7 @@ static int hip_facts(struct kt_device_facts *out, struct kt_backend *backend)
     facts.ordinal = (uint32_t)hip->device;
     facts.places = attribute(hip, KT_HIP_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     facts.capability = major * 10 + minor;
+    identify(&facts.identity, hip);
     const char *target = minor == 5 ? "gfx950" : "gfx942";
     const size_t length = strlen(facts.name);
     if (!strstr(facts.name, target) && length + sizeof " (gfx942)" <= sizeof facts.name)

@@ -16,6 +16,11 @@ typedef struct ihipModule_t *kt_hip_module;
 typedef struct ihipModuleSymbol_t *kt_hip_function;
 typedef struct ihipStream_t *kt_hip_stream;
 
+/* hipUUID */
+struct kt_hip_uuid {
+    char bytes[16];
+};
+
 enum {
     KT_HIP_SUCCESS = 0,
     KT_HIP_ERROR_NO_DEVICE = 100,
@@ -40,6 +45,8 @@ enum {
     X(device_select, hipSetDevice, (int ordinal)) \
     X(device_synchronize, hipDeviceSynchronize, (void)) \
     X(device_get_name, hipDeviceGetName, (char *name, int bytes, kt_hip_device device)) \
+    X(device_get_uuid, hipDeviceGetUuid, (struct kt_hip_uuid * uuid, kt_hip_device device)) \
+    X(device_get_pci_bus_id, hipDeviceGetPCIBusId, (char *id, int bytes, int ordinal)) \
     X(primary_get_state, hipDevicePrimaryCtxGetState, (kt_hip_device device, unsigned int *flags, int *active)) \
     X(device_get_attribute, hipDeviceGetAttribute, (int *value, int attribute, int ordinal)) \
     X(memory_allocate, hipMalloc, (void **address, size_t bytes)) \

@@ -1,16 +1,21 @@
-/* host_clock.h - the host's side of a struct kt_host_anchor. */
+/* host_clock.h - the host's side of a struct kt_host_anchor, and a struct kt_clock_reading. */
 #ifndef KT_HOST_CLOCK_H
 #define KT_HOST_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
+static inline uint64_t kt_host_clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* CLOCK_REALTIME. */
 static inline uint64_t kt_host_now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return kt_host_clock_ns(CLOCK_REALTIME);
 }
 
 #endif

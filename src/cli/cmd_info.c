@@ -117,13 +117,13 @@ static void append_capture(text *out, const struct ktrace_trace *trace)
         cli_field(out, LABELS, "time", "simulated: no measure of any hardware");
     if (!several)
         append_device_clock(out, &snapshot->devices[0]);
-    cli_field(out, LABELS, "buffer", "%" PRIu64 " bytes%s, %" PRIu64 " waves fit", snapshot->buffer_bytes,
+    cli_field(out, LABELS, "buffer", "%" PRIu64 " bytes%s, %" PRIu64 " waves fit", snapshot->processes[0].buffer_bytes,
               several ? " on each" : "", snapshot->regions);
     if (snapshot->arch == KTRACE_ARCH_AMDGCN)
-        cli_field(out, LABELS, "rings", "%u slots for each wave", snapshot->main_ring_slots);
+        cli_field(out, LABELS, "rings", "%u slots for each wave", snapshot->processes[0].main_ring_slots);
     else
-        cli_field(out, LABELS, "rings", "%u slots for lane 0, %u for every other lane", snapshot->main_ring_slots,
-                  snapshot->lane_ring_slots);
+        cli_field(out, LABELS, "rings", "%u slots for lane 0, %u for every other lane",
+                  snapshot->processes[0].main_ring_slots, snapshot->processes[0].lane_ring_slots);
     cli_field(out, LABELS, "taken", "%s",
               snapshot->flags & KT_SNAPSHOT_PEEK ? "while kernels could be running" : "after the kernels had ended");
     cli_field(out, LABELS, "wrapped rings", "%s",

@@ -105,6 +105,8 @@ void event_widths_wave(struct event_widths *widths, const struct ktrace_trace *t
     widen(&widths->wave, kt_uint_columns(wave->wave));
     widen(&widths->place, place_text(place, trace, wave));
     widen(&widths->workgroup, workgroup_columns(wave));
+    if (widths->device)
+        widen(&widths->device, visible_columns(trace->devices[trace->launches[wave->launch].device].number));
     if (widths->kernel)
         widen(&widths->kernel, visible_columns(trace->kernels[trace->launches[wave->launch].kernel].name));
 }
@@ -190,7 +192,7 @@ void event_table_line(struct kt_text_sink *out, const struct ktrace_trace *trace
     if (widths->kernel)
         put_left(out, trace->kernels[launch->kernel].name, widths->kernel);
     if (widths->device)
-        put_uint(out, trace->snapshot->devices[launch->device].ordinal, widths->device);
+        put_right(out, trace->devices[launch->device].number, widths->device);
     place_text(place, trace, wave);
     put_left(out, place, widths->place);
     kt_text(out, "  (");

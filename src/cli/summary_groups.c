@@ -98,7 +98,7 @@ static void key_cells(struct kt_table *table, const struct ktrace_trace *trace, 
     char place[64];
     for (size_t i = 0; i < keys->count; i++) {
         switch (keys->columns[i]) {
-        case DEVICE: kt_table_printf(table, "%" PRIu32, trace->snapshot->devices[of->device].ordinal); break;
+        case DEVICE: kt_table_cell(table, trace->devices[of->device].number); break;
         case KERNEL: kt_table_cell(table, kernel_name(trace, view, of)); break;
         case LAUNCH: kt_table_printf(table, "#%" PRIu32, of->launch); break;
         case PHASE: kt_table_cell(table, phase_of(trace, of)->name); break;
@@ -215,8 +215,7 @@ static void imbalance_cells(struct kt_table *table, const struct ktrace_trace *t
         kt_table_cell(table, NULL);
     kt_vocabulary_of(trace->snapshot->arch)->place(place, sizeof place, imbalance->at->of.place);
     if (trace->snapshot->device_count > 1 && !(groups->keys & 1u << KT_BY_DEVICE))
-        kt_table_printf(table, "device %" PRIu32 " %s", trace->snapshot->devices[imbalance->at->of.device].ordinal,
-                        place);
+        kt_table_printf(table, "%s %s", trace->devices[imbalance->at->of.device].words, place);
     else
         kt_table_cell(table, place);
 }

@@ -142,7 +142,7 @@ static int write_launch(struct chrome *chrome, uint64_t index)
     struct kt_text_sink *text = &chrome->text;
     struct kt_string name = KT_STRING_INIT;
     if (trace->snapshot->device_count > 1)
-        kt_string_printf(&name, "device %" PRIu32 ": ", trace->snapshot->devices[launch->device].ordinal);
+        kt_string_printf(&name, "%s: ", trace->devices[launch->device].words);
     kt_string_append(&name, kernel);
     kt_string_printf(&name,
                      " launch #%" PRIu64 ": grid(%" PRIu32 ", %" PRIu32 ", %" PRIu32 ") block(%" PRIu32 ", %" PRIu32

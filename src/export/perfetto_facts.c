@@ -54,13 +54,14 @@ static void write_devices_facts(struct kt_perfetto *perfetto)
     const struct ktrace_trace *trace = perfetto->trace;
     kt_annotate_uint(&perfetto->pb, ARGUMENT, "devices", trace->snapshot->device_count);
     for (uint32_t i = 0; i < trace->snapshot->device_count; i++) {
-        char name[32];
-        struct kt_string times = KT_STRING_INIT;
-        snprintf(name, sizeof name, "times of device %" PRIu32, trace->snapshot->devices[i].ordinal);
+        struct kt_string name = KT_STRING_INIT, times = KT_STRING_INIT;
+        kt_string_append(&name, "times of ");
+        kt_string_append_utf8(&name, trace->devices[i].words);
         kt_device_times(&times, trace, i);
-        kt_annotate_string(&perfetto->pb, ARGUMENT, name, kt_string_text(&times));
-        if (times.failed)
+        kt_annotate_string(&perfetto->pb, ARGUMENT, kt_string_text(&name), kt_string_text(&times));
+        if (name.failed || times.failed)
             perfetto->pb.failed_bytes = 1;
+        kt_string_destroy(&name);
         kt_string_destroy(&times);
     }
 }
@@ -147,14 +148,15 @@ static void write_losses(struct kt_perfetto *perfetto, uint64_t track)
 }
 
 /* A place, of several devices which one's. */
-static void place_name(const struct kt_perfetto *perfetto, char *text, size_t capacity_bytes,
-                       const struct kt_place_clock *clock)
+static void put_place(struct kt_string *text, const struct kt_perfetto *perfetto, const struct kt_place_clock *clock)
 {
-    const struct kt_snapshot *snapshot = perfetto->trace->snapshot;
-    int bytes = snapshot->device_count > 1
-                    ? snprintf(text, capacity_bytes, "device %" PRIu32 " ", snapshot->devices[clock->device].ordinal)
-                    : 0;
-    perfetto->vocabulary->place(text + bytes, capacity_bytes - (size_t)bytes, clock->place);
+    char place[64];
+    perfetto->vocabulary->place(place, sizeof place, clock->place);
+    if (perfetto->trace->snapshot->device_count > 1) {
+        kt_string_append_utf8(text, perfetto->trace->devices[clock->device].words);
+        kt_string_append_char(text, ' ');
+    }
+    kt_string_append(text, place);
 }
 
 static void write_clock(struct kt_perfetto *perfetto, uint64_t track)
@@ -170,9 +172,13 @@ static void write_clock(struct kt_perfetto *perfetto, uint64_t track)
         kt_annotate_uint(pb, ARGUMENT, "wall_tick_ns", trace->snapshot->devices[0].wall_tick_ns);
     for (uint32_t i = 0; i < trace->place_clock_count; i++) {
         const struct kt_place_clock *clock = &trace->place_clocks[i];
-        place_name(perfetto, text, sizeof text, clock);
+        struct kt_string place = KT_STRING_INIT;
+        put_place(&place, perfetto, clock);
+        if (place.failed)
+            pb->failed_bytes = 1;
         size_t annotation = kt_pb_begin(pb, ARGUMENT);
-        kt_pb_string(pb, KT_PF_DebugAnnotation_name, text);
+        kt_pb_string(pb, KT_PF_DebugAnnotation_name, kt_string_text(&place));
+        kt_string_destroy(&place);
         kt_annotate_double(pb, KT_PF_DebugAnnotation_dict_entries, "residual_ns", clock->residual_ns);
         kt_annotate_double(pb, KT_PF_DebugAnnotation_dict_entries, "uncertainty_ns", clock->uncertainty_ns);
         kt_annotate_uint(pb, KT_PF_DebugAnnotation_dict_entries, "anchors", clock->anchor_count);
@@ -198,6 +204,19 @@ static void device_title(struct kt_string *title, const struct ktrace_trace *tra
                          device->waves_filtered == 1 ? "" : "s");
 }
 
+static void write_process_facts(struct kt_perfetto *perfetto, uint32_t index)
+{
+    const struct ktrace_trace *trace = perfetto->trace;
+    const struct kt_process *process = &trace->snapshot->processes[index];
+    struct kt_pb *pb = &perfetto->pb;
+    kt_annotate_string(pb, ARGUMENT, "process", trace->processes[index].label);
+    kt_annotate_string(pb, ARGUMENT, "host", process->host);
+    kt_annotate_string(pb, ARGUMENT, "boot", process->boot);
+    kt_annotate_string(pb, ARGUMENT, "program", process->program);
+    kt_annotate_uint(pb, ARGUMENT, "pid", process->pid);
+    kt_annotate_string(pb, ARGUMENT, "relation", kt_relation_name(trace->processes[index].relation));
+}
+
 static void write_device(struct kt_perfetto *perfetto, uint32_t index)
 {
     const struct ktrace_trace *trace = perfetto->trace;
@@ -205,8 +224,7 @@ static void write_device(struct kt_perfetto *perfetto, uint32_t index)
     const struct kt_trace_device *more = &trace->devices[index];
     struct kt_pb *pb = &perfetto->pb;
     struct kt_string text = KT_STRING_INIT;
-    kt_string_printf(&text, "device %" PRIu32 ": ", device->ordinal);
-    kt_string_append_utf8(&text, device->name);
+    kt_string_append_utf8(&text, more->label);
     uint64_t track = kt_perfetto_track(perfetto, 0, kt_string_text(&text), (int32_t)index + 1, 1);
     perfetto->device_tracks[index] = track;
 
@@ -228,6 +246,12 @@ static void write_device(struct kt_perfetto *perfetto, uint32_t index)
     kt_annotate_double(pb, ARGUMENT, "clock_uncertainty_ns", more->uncertainty_ns);
     kt_annotate_double(pb, ARGUMENT, "clock_residual_ns", more->residual_ns);
     kt_annotate_double(pb, ARGUMENT, "clock_contradiction_ns", more->contradiction_ns);
+    if (*more->uuid)
+        kt_annotate_string(pb, ARGUMENT, "uuid", more->uuid);
+    if (*device->identity.pci_bus_id)
+        kt_annotate_string(pb, ARGUMENT, "pci_bus_id", device->identity.pci_bus_id);
+    if (trace->snapshot->process_count > 1)
+        write_process_facts(perfetto, device->process);
     kt_perfetto_end_event(perfetto, open);
     if (text.failed || title.failed)
         pb->failed_bytes = 1;

@@ -29,9 +29,19 @@ function waveName(launch, wave) {
   return `${report.words.workgroup}(${at.join(", ")}) ${report.words.wave}${columns.wave_number[wave]}`;
 }
 
+/* What tells a device from the others: in a table, where there is one process "0", and in a sentence. */
+function deviceNumber(index) {
+  const device = report.devices[index];
+  return report.processes ? `${report.processes[device.process].label} #${device.ordinal}` : String(device.ordinal);
+}
+
+function deviceWords(index) {
+  return report.processes ? deviceNumber(index) : `device ${deviceNumber(index)}`;
+}
+
 function placeName(wave) {
   const place = report.places[columns.wave_place[wave]];
-  return report.info.devices > 1 ? `device ${report.devices[place.device].ordinal} ${place.name}` : place.name;
+  return report.info.devices > 1 ? `${deviceWords(place.device)} ${place.name}` : place.name;
 }
 
 function launchName(launch) {

@@ -73,7 +73,7 @@ function drawLaunches() {
   const heads = [["launch"], ["kernel", true], ...(several ? [["device"]] : []), ["grid"], ["block"], ["begin"], ["duration"], ["waves"], ["launched"],
     ["events"], ["slots lost"]];
   const rows = report.launches.map(launch => [`#${launch.launch_id}`, launch.kernel,
-    ...(several ? [String(report.devices[launch.device].ordinal)] : []), launch.grid.join(" x "), launch.block.join(" x "),
+    ...(several ? [deviceNumber(launch.device)] : []), launch.grid.join(" x "), launch.block.join(" x "),
     duration(launch.begin_ps / 1000), duration((launch.end_ps - launch.begin_ps) / 1000), grouped(launch.waves), grouped(launch.waves_launched),
     grouped(launch.events), launch.slots_lost ? grouped(launch.slots_lost) : ""]);
   const made = table("Launches", heads, rows);

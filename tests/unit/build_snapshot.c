@@ -59,9 +59,9 @@ struct build *build_begin(uint32_t main_ring_slots, uint32_t lane_ring_slots)
     snapshot->name = copy("test");
     snapshot->arch = KTRACE_ARCH_NVIDIA;
     snapshot->flags = KT_SNAPSHOT_KEEP_LAST;
-    snapshot->main_ring_slots = main_ring_slots;
-    snapshot->lane_ring_slots = lane_ring_slots;
-    snapshot->buffer_bytes = 64u << 20;
+    snapshot->processes[0].main_ring_slots = main_ring_slots;
+    snapshot->processes[0].lane_ring_slots = lane_ring_slots;
+    snapshot->processes[0].buffer_bytes = 64u << 20;
     build_device(build, 0);
     return build;
 }
@@ -171,7 +171,7 @@ uint32_t build_wave(struct build *build, const struct build_wave *options)
 
 static uint32_t capacity_of(const struct build *build, uint32_t lane)
 {
-    return lane ? build->snapshot->lane_ring_slots : build->snapshot->main_ring_slots;
+    return lane ? build->snapshot->processes[0].lane_ring_slots : build->snapshot->processes[0].main_ring_slots;
 }
 
 static struct lane_ring *ring_of(struct build *build, uint32_t wave, uint32_t lane)

@@ -1,5 +1,6 @@
 #include "fake_device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,10 +60,14 @@ static int fake_facts(struct kt_device_facts *out, struct kt_backend *backend)
 {
     const struct fake_device *device = of(backend);
     if (device->arch == KTRACE_ARCH_AMDGCN)
-        *out = (struct kt_device_facts){"Fake CUs", device->ordinal,  KTRACE_ARCH_AMDGCN, 304, 100000, 40,
-                                        94,         device->simulated};
+        *out = (struct kt_device_facts){"Fake CUs", device->ordinal,   KTRACE_ARCH_AMDGCN, 304, 100000, 40,
+                                        94,         device->simulated, {{0}, ""}};
     else
-        *out = (struct kt_device_facts){"Fake device", device->ordinal, KTRACE_ARCH_NVIDIA, 132, 2000000, 32, 90, 0};
+        *out = (struct kt_device_facts){"Fake device", device->ordinal, KTRACE_ARCH_NVIDIA, 132, 2000000, 32, 90, 0,
+                                        {{0}, ""}};
+    out->identity.uuid[0] = 0xFA;
+    out->identity.uuid[15] = (uint8_t)device->ordinal;
+    snprintf(out->identity.pci_bus_id, sizeof out->identity.pci_bus_id, "0000:%02x:00.0", device->ordinal & 0xFF);
     return KTRACE_OK;
 }
 
@@ -328,7 +333,8 @@ int fake_claim(uint32_t *region, struct ktrace_dropped **dropped, const struct k
         *region = (uint32_t)(index + first) * control->partitions + next;
         return 1;
     }
-    *dropped = (struct ktrace_dropped *)(counters + 1) + half;
+    const uint64_t share = half * KTRACE_DROPPED_SHARES + partition % KTRACE_DROPPED_SHARES;
+    *dropped = (struct ktrace_dropped *)(counters + 1) + share;
     __atomic_fetch_add(&(*dropped)->waves, 1, __ATOMIC_ACQ_REL);
     return 0;
 }

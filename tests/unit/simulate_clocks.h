@@ -26,7 +26,9 @@
 
 struct simulation {
     struct kt_snapshot snapshot;
+    struct kt_process process;
     struct kt_device device;
+    int64_t begin_ns;
     struct ktrace_trace trace;
     struct ktrace_wave_header waves[MAX_WAVES];
     uint64_t offset_ticks[SM_COUNT];  /* of an SM's clock at wall 0 of the simulation */
@@ -51,8 +53,13 @@ static struct simulation *simulate(uint64_t seed, double ghz)
     struct simulation *simulation = calloc(1, sizeof *simulation);
     assert_non_null(simulation);
     simulation->device = (struct kt_device){.clock_khz = 1980000, .wall_tick_ns = TICK_NS, .places = SM_COUNT};
-    simulation->snapshot =
-        (struct kt_snapshot){.arch = KTRACE_ARCH_NVIDIA, .devices = &simulation->device, .device_count = 1};
+    simulation->snapshot = (struct kt_snapshot){.arch = KTRACE_ARCH_NVIDIA,
+                                                .processes = &simulation->process,
+                                                .process_count = 1,
+                                                .timeline_begins_ns = &simulation->begin_ns,
+                                                .timeline_count = 1,
+                                                .devices = &simulation->device,
+                                                .device_count = 1};
     simulation->snapshot.waves = simulation->waves;
     simulation->trace.snapshot = &simulation->snapshot;
     simulation->random = seed;

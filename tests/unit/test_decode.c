@@ -885,11 +885,11 @@ static void bad_rings_are_refused(void **state)
     REFUSED(s->waves[0].final_count_bytes[0] = 0, "final count of 0");
     REFUSED(s->waves[0].final_count_bytes[0] = 16, "final count of 16");
     REFUSED(s->waves[0].final_count_bytes[0] += 1, "final count");
-    REFUSED(s->main_ring_slots = 1000, "power of two");
-    REFUSED(s->lane_ring_slots = 0, "power of two");
+    REFUSED(s->processes[0].main_ring_slots = 1000, "power of two");
+    REFUSED(s->processes[0].lane_ring_slots = 0, "power of two");
     REFUSED(s->rings[0].whole = 2, "ring 0: whole is 2");
-    REFUSED(s->ring_count = 0; s->main_ring_slots = 3, "lane 0's rings of 3 slots");
-    REFUSED(s->ring_count = 0; s->lane_ring_slots = 5, "other lanes' rings of 5 slots");
+    REFUSED(s->ring_count = 0; s->processes[0].main_ring_slots = 3, "lane 0's rings of 3 slots");
+    REFUSED(s->ring_count = 0; s->processes[0].lane_ring_slots = 5, "other lanes' rings of 5 slots");
     REFUSED(s->arch = 4, "architecture 4 is unknown");
     REFUSED(s->slot_count -= 1, "outside of the snapshot");
     REFUSED(
@@ -901,7 +901,7 @@ static void bad_rings_are_refused(void **state)
         "rings overlap");
     struct kt_snapshot *amdgcn = build_nothing();
     amdgcn->arch = KTRACE_ARCH_AMDGCN;
-    amdgcn->lane_ring_slots = 4;
+    amdgcn->processes[0].lane_ring_slots = 4;
     refused(amdgcn, KTRACE_ERROR_FORMAT, "on amdgcn there are none");
 }
 

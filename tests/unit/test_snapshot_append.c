@@ -317,7 +317,7 @@ static void other_captures_are_refused(void **state)
 {
     (void)state;
     struct kt_snapshot *from = build_two_devices();
-    from->main_ring_slots *= 2;
+    from->processes[0].main_ring_slots *= 2;
     assert_apart(build_two_devices(), from, "their ring sizes differ");
     assert_apart(build_two_devices(), load("format/v1_amdgcn.ktrace"), "their architectures differ");
     from = build_two_devices();

@@ -280,7 +280,8 @@ static void test_future_versions(void **state)
     assert_change_refused(&file, 10, KT_FILE_VERSION + 1, 2, version, "needs a reader of version 2");
     assert_change_refused(&file, 16, 1, 8, KTRACE_ERROR_FORMAT, "do not fit its architecture 1");
     assert_change_refused(&file, 16, 2, 8, KTRACE_ERROR_FORMAT, "and its number of devices, 1");
-    assert_change_refused(&file, 16, 4, 8, version, "features 0x4");
+    assert_change_refused(&file, 16, 4, 8, KTRACE_ERROR_FORMAT, "and processes, 1");
+    assert_change_refused(&file, 16, 8, 8, version, "features 0x8");
     assert_change_refused(&file, 16, 1ull << 63, 8, version, "features 0x8000000000000000");
     size_t info = section_of(&file, KT_FILE_INFO) + KT_FILE_SECTION_HEADER_BYTES;
     assert_change_refused(&file, info, KTRACE_WIRE_VERSION + 1, 4, version, "wire format");

@@ -120,7 +120,9 @@ static inline bool same_devices(const struct kt_snapshot *a, const struct kt_sna
         return false;
     for (uint32_t i = 0; i < a->device_count; i++) {
         const struct kt_device *x = &a->devices[i], *y = &b->devices[i];
-        if (strcmp(x->name, y->name) != 0 || x->ordinal != y->ordinal || x->places != y->places ||
+        if (strcmp(x->name, y->name) != 0 || x->ordinal != y->ordinal || x->process != y->process ||
+            memcmp(x->identity.uuid, y->identity.uuid, sizeof x->identity.uuid) != 0 ||
+            strcmp(x->identity.pci_bus_id, y->identity.pci_bus_id) != 0 || x->places != y->places ||
             x->clock_khz != y->clock_khz || x->wall_tick_ns != y->wall_tick_ns || x->capability != y->capability ||
             x->regions != y->regions || x->waves_dropped != y->waves_dropped ||
             x->waves_filtered != y->waves_filtered || x->anchor_count != y->anchor_count ||
@@ -130,15 +132,43 @@ static inline bool same_devices(const struct kt_snapshot *a, const struct kt_sna
     return true;
 }
 
+static inline bool same_origin(const struct kt_process *x, const struct kt_process *y)
+{
+    if (x->pid != y->pid || !same_bytes(x->id, y->id, sizeof x->id) || strcmp(x->label, y->label) != 0 ||
+        strcmp(x->host, y->host) != 0 || strcmp(x->boot, y->boot) != 0 || strcmp(x->program, y->program) != 0 ||
+        strcmp(x->version, y->version) != 0 || x->read_count != y->read_count || x->reading_count != y->reading_count ||
+        !same_bytes(x->readings, y->readings, x->reading_count * sizeof *x->readings))
+        return false;
+    for (uint32_t i = 0; i < x->read_count; i++)
+        if (x->reads[i].capture != y->reads[i].capture || x->reads[i].first != y->reads[i].first ||
+            x->reads[i].last != y->reads[i].last || strcmp(x->reads[i].filter, y->reads[i].filter) != 0)
+            return false;
+    return true;
+}
+
+static inline bool same_processes(const struct kt_snapshot *a, const struct kt_snapshot *b)
+{
+    if (a->process_count != b->process_count || a->timeline_count != b->timeline_count ||
+        !same_bytes(a->timeline_begins_ns, b->timeline_begins_ns, a->timeline_count * sizeof *a->timeline_begins_ns))
+        return false;
+    for (uint32_t i = 0; i < a->process_count; i++) {
+        const struct kt_process *x = &a->processes[i], *y = &b->processes[i];
+        if (!same_origin(x, y) || x->main_ring_slots != y->main_ring_slots ||
+            x->lane_ring_slots != y->lane_ring_slots || x->buffer_bytes != y->buffer_bytes ||
+            x->first_module != y->first_module || x->timeline != y->timeline || x->host_shift_ns != y->host_shift_ns ||
+            x->host_shift_uncertainty_ns != y->host_shift_uncertainty_ns)
+            return false;
+    }
+    return true;
+}
+
 static inline bool same_snapshots(const struct kt_snapshot *a, const struct kt_snapshot *b)
 {
     return strcmp(a->name, b->name) == 0 && strcmp(a->warning, b->warning) == 0 && a->arch == b->arch &&
-           a->flags == b->flags && a->main_ring_slots == b->main_ring_slots &&
-           a->lane_ring_slots == b->lane_ring_slots && a->buffer_bytes == b->buffer_bytes &&
-           a->taken_ns == b->taken_ns && a->regions == b->regions && a->waves_dropped == b->waves_dropped &&
-           a->waves_filtered == b->waves_filtered && a->wave_count == b->wave_count &&
-           same_bytes(a->waves, b->waves, a->wave_count * sizeof *a->waves) && same_devices(a, b) &&
-           same_modules(a, b) && same_rings(a, b);
+           a->flags == b->flags && same_processes(a, b) && a->taken_ns == b->taken_ns && a->regions == b->regions &&
+           a->waves_dropped == b->waves_dropped && a->waves_filtered == b->waves_filtered &&
+           a->wave_count == b->wave_count && same_bytes(a->waves, b->waves, a->wave_count * sizeof *a->waves) &&
+           same_devices(a, b) && same_modules(a, b) && same_rings(a, b);
 }
 
 static inline void assert_loads(const struct kt_snapshot *expected, const void *data, size_t bytes)

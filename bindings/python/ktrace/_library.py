@@ -60,14 +60,23 @@ class TraceInfo(Sized):
                 ("waves", c_uint64), ("events", c_uint64), ("waves_dropped", c_uint64), ("waves_filtered", c_uint64),
                 ("waves_unfinished", c_uint64), ("slots_lost", c_uint64), ("ranges_unclosed", c_uint64),
                 ("ends_unmatched", c_uint64), ("slots_corrupt", c_uint64), ("clocks_ambiguous", c_uint64),
-                ("clock_hz", c_double), ("clock_residual_ns", c_double), ("simulated", c_int), ("devices", c_uint32)]
+                ("clock_hz", c_double), ("clock_residual_ns", c_double), ("simulated", c_int), ("devices", c_uint32),
+                ("processes", c_uint32)]
 
 
 class DeviceInfo(Sized):
     _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("ordinal", c_uint32), ("places", c_uint32),
                 ("launches", c_uint64), ("waves", c_uint64), ("events", c_uint64), ("waves_dropped", c_uint64),
                 ("waves_filtered", c_uint64), ("clock_offset_ns", c_int64), ("clock_uncertainty_ns", c_double),
-                ("clock_residual_ns", c_double), ("clock_contradiction_ns", c_double)]
+                ("clock_residual_ns", c_double), ("clock_contradiction_ns", c_double), ("process", c_uint32),
+                ("label", c_char_p), ("uuid", c_char_p), ("pci_bus_id", c_char_p)]
+
+
+class ProcessInfo(Sized):
+    _fields_ = [("struct_size", c_size_t), ("label", c_char_p), ("host", c_char_p), ("boot", c_char_p),
+                ("program", c_char_p), ("version", c_char_p), ("filter", c_char_p), ("pid", c_uint32),
+                ("devices", c_uint32), ("launches", c_uint64), ("waves", c_uint64), ("events", c_uint64),
+                ("waves_dropped", c_uint64), ("waves_filtered", c_uint64), ("relation", c_int), ("shift_ns", c_int64)]
 
 
 class WaveInfo(Sized):
@@ -80,6 +89,11 @@ class EventRecord(ctypes.Structure):
     _fields_ = [("time_ps", c_int64), ("clock_ticks", c_uint64), ("payload", c_uint64), ("name", c_void_p),
                 ("file", c_void_p), ("wave", c_uint64), ("launch", c_uint32), ("line", c_uint32), ("kind", c_uint32),
                 ("lane", c_uint32), ("partner", c_uint32), ("payload_type", c_uint32)]
+
+
+class MergeOptions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("labels", POINTER(c_char_p)), ("label_count", c_uint64),
+                ("align", c_int), ("offsets_ns", POINTER(c_int64)), ("offset_count", c_uint64)]
 
 
 def fields_of(struct):
@@ -123,6 +137,7 @@ FUNCTIONS = {
     "program_get_info": [POINTER(ProgramInfo), c_void_p],
     "trace_get_info": [POINTER(TraceInfo), c_void_p],
     "trace_device": [POINTER(DeviceInfo), c_void_p, c_uint64],
+    "trace_process": [POINTER(ProcessInfo), c_void_p, c_uint64],
     "trace_wave": [POINTER(WaveInfo), c_void_p, c_uint64],
     "trace_event_records": [c_void_p, c_size_t, c_void_p, c_uint64, c_uint64],
     "trace_summary_text": [TEXT, c_void_p],
@@ -131,6 +146,7 @@ FUNCTIONS = {
     "trace_export": [c_void_p, c_char_p, c_char_p],
     "trace_export_new": [TEXT, c_void_p, c_char_p],
     "trace_export_launches": [PATHS, POINTER(c_uint64), c_void_p, c_char_p, NAMES, c_uint64],
+    "trace_merge": [HANDLE, POINTER(c_void_p), c_uint64, POINTER(MergeOptions)],
     "trace_save": [c_void_p, c_char_p],
     "trace_load": [HANDLE, c_char_p],
 }

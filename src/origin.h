@@ -1,0 +1,30 @@
+/* origin.h - what a capture tells of its process and host: see process.h. */
+#ifndef KT_ORIGIN_H
+#define KT_ORIGIN_H
+
+#include "process.h"
+
+enum { KT_MAX_CLOCK_READINGS = 64 };
+
+/* Of a capture. Under the operation lock. */
+struct kt_recording_origin {
+    uint32_t number;                                         /* of the captures of this process, from 1 */
+    uint64_t reads;                                          /* that are over; a peek is of the next one */
+    struct kt_clock_reading readings[KT_MAX_CLOCK_READINGS]; /* the first, then the latest */
+    uint32_t reading_count;
+};
+
+/* The capture begins: it gets its number, and the clocks are read. */
+void kt_origin_begin(struct kt_recording_origin *origin);
+/* Again, at each read. */
+void kt_origin_read_clocks(struct kt_recording_origin *origin);
+
+/* Fills in what `process` does not say yet, of the read that is at hand. KTRACE_ERROR_MEMORY. */
+int kt_origin_tell(struct kt_process *process, const struct kt_recording_origin *origin,
+                   const struct ktrace_filter *filter, uint32_t arch);
+
+/* The label of a process with that environment: KTRACE_LABEL, or "rank 3" by a launcher's variables; "" where there is none.
+ * `*out` is the caller's. */
+int kt_origin_label(char **out, const char *(*variable)(const char *name));
+
+#endif
