@@ -276,6 +276,12 @@ static int check_features(const struct kt_snapshot *snapshot, uint64_t features)
     return 0;
 }
 
+/* Of the sections that are not in every file. */
+static bool is_owed(const struct kt_snapshot *snapshot, uint32_t type)
+{
+    return type == KT_FILE_ORIGIN && snapshot->process_count > 1;
+}
+
 int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
 {
     static const struct {
@@ -310,7 +316,9 @@ int kt_snapshot_load(struct kt_snapshot **out, const void *data, size_t bytes)
         if (result == 0)
             result = loaders[i].load(snapshot, &payload);
         else if (result > 0)
-            result = loaders[i].in_some ? 0 : kt_payload_fail_missing(loaders[i].type);
+            result = loaders[i].in_some && !is_owed(snapshot, loaders[i].type)
+                         ? 0
+                         : kt_payload_fail_missing(loaders[i].type);
     }
     if (result == 0)
         result = check_features(snapshot, index.features);
