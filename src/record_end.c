@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -16,7 +17,7 @@
 #include "record_session.h"
 
 /* How long a process that dies may take to save what it has. Launchers send SIGKILL 30 s after SIGTERM. */
-enum { LAST_LOOK_MS = 10000, LOCKS_MS = 2000 };
+enum { LAST_LOOK_MS = 10000, LOCKS_MS = 2000, AGAIN_MS = 2000 };
 
 /* ---- At exit -------------------------------------------------------------------------------------------------------- */
 
@@ -45,9 +46,10 @@ static const int deadly[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS
                              SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 
 static sem_t asked;
-static pid_t owner;  /* the process that has the thread */
-static int number;   /* of the first signal; atomic */
-static int is_saved; /* atomic */
+static pid_t owner;      /* the process that has the thread */
+static int number;       /* of the first signal; atomic */
+static int64_t first_ms; /* when that was; atomic */
+static int is_saved;     /* atomic */
 
 static void *save_when_asked(void *unused)
 {
@@ -62,20 +64,49 @@ static void *save_when_asked(void *unused)
     return NULL;
 }
 
-/* Nothing but what a signal handler may do: the work is the thread's. A child of vfork runs in the memory of its parent. A second
- * signal does not wait. */
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Of the process itself, and not sent by somebody: there is nothing to return to. */
+static int is_fault(int signal_number)
+{
+    return signal_number == SIGILL || signal_number == SIGABRT || signal_number == SIGBUS || signal_number == SIGFPE ||
+           signal_number == SIGSEGV;
+}
+
+/* Whether the process is to die now: what there was is saved, or there is no more time, or nobody who could. Nothing but what a
+ * signal handler may do: the work is the thread's. */
+static int wait_until_saved(int signal_number)
+{
+    int first = 0;
+    if (getpid() != owner) /* a child of vfork runs in the memory of its parent */
+        return 1;
+    const int64_t begin_ms = now_ms();
+    if (__atomic_compare_exchange_n(&number, &first, signal_number, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        __atomic_store_n(&first_ms, begin_ms, __ATOMIC_RELEASE);
+        sem_post(&asked);
+    } else if (!is_fault(
+                   signal_number)) { /* somebody is out of patience; or, when it comes at once, sent it in two ways */
+        const int64_t since_ms = __atomic_load_n(&first_ms, __ATOMIC_ACQUIRE);
+        return since_ms && begin_ms - since_ms >= AGAIN_MS;
+    }
+    while (!__atomic_load_n(&is_saved, __ATOMIC_ACQUIRE) && now_ms() - begin_ms < LAST_LOOK_MS)
+        poll(NULL, 0, 5);
+    return 1;
+}
+
 static void save_and_die(int signal_number)
 {
-    int none = 0;
-    if (getpid() == owner &&
-        __atomic_compare_exchange_n(&number, &none, signal_number, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        sem_post(&asked);
-        for (int waited_ms = 0; waited_ms < LAST_LOOK_MS && !__atomic_load_n(&is_saved, __ATOMIC_ACQUIRE);
-             waited_ms += 5)
-            poll(NULL, 0, 5);
+    const int error = errno;
+    if (wait_until_saved(signal_number)) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
     }
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
+    errno = error;
 }
 
 /* Only what would end the process: a signal that the program handles, or ignores, is its own. */
@@ -93,6 +124,7 @@ static void watch_signals(void)
     sem_init(&asked, 0, 0);
     owner = getpid();
     number = is_saved = 0;
+    first_ms = 0;
     const int error = kt_own_thread_start(&thread, save_when_asked, NULL);
     if (error) {
         owner = 0;

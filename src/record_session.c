@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -29,7 +30,7 @@ const char *const kt_record_words[KT_RECORD_WORDS] = {
     [KT_RECORD_ENDED] = "ended",
 };
 
-enum { SIDE_VERSION = 1, NUMBERED_FILES = 10000, COMMAND_BYTES = 64 * 1024 };
+enum { NUMBERED_FILES = 10000, COMMAND_BYTES = 64 * 1024 };
 
 /* Whether the environment asks for it, from the beginning of the process on. */
 static char folder[4096];
@@ -151,7 +152,10 @@ static void name_process(const char *bytes, size_t length)
 static void put_head(struct kt_string *text)
 {
     char *bytes = malloc(COMMAND_BYTES);
-    kt_string_printf(text, "%s %d %ld\n", kt_record_words[KT_RECORD_PROCESS], SIDE_VERSION, (long)getpid());
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    kt_string_printf(text, "%s %d %ld %llu\n", kt_record_words[KT_RECORD_PROCESS], KT_RECORD_VERSION, (long)getpid(),
+                     (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec);
     put_line(text, KT_RECORD_PROGRAM, process_name);
     if (bytes) {
         join_arguments(bytes, read_arguments(bytes));

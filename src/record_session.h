@@ -16,9 +16,10 @@
 
 #define KT_RECORD_VARIABLE "KTRACE_RECORD"
 #define KT_RECORD_SUFFIX ".process"
+#define KT_RECORD_VERSION 1
 
 enum kt_record_word {
-    KT_RECORD_PROCESS,    /* first: this side's version, and the process id */
+    KT_RECORD_PROCESS,    /* first: KT_RECORD_VERSION, the process id, and its begin: nanoseconds of the host's clock */
     KT_RECORD_PROGRAM,    /* its name: kt_record_program_name */
     KT_RECORD_COMMAND,    /* its arguments, with blanks between */
     KT_RECORD_RANK,       /* that a launcher such as mpirun or torchrun gave it */

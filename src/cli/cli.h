@@ -29,7 +29,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_demo, cli_diff, cli_doctor, cli_report, cli_info, cli_summary, cli_launches,
-    cli_export, cli_sites, cli_events, cli_completion;
+    cli_export, cli_sites, cli_events, cli_completion, cli_record;
 extern const struct cli_command *const cli_commands[]; /* in the order of `ktrace --help`; NULL-terminated */
 
 /* "ktrace: <sentence>" on standard error, with what could drive a terminal made visible. Returns CLI_FAILURE. */
@@ -59,6 +59,9 @@ enum { CLI_OPTION_COLOR = 0x1000 }; /* seen to by cli_option */
 /* clang-format on */
 /* The one operand after the options; NULL after cli_error_usage. */
 const char *cli_operand(const struct cli_command *command, int argc, char **argv, const char *what);
+
+/* Signals that main ignores are as they were: in a child, before it becomes another program. */
+void cli_restore_signals(void);
 
 /* The folder of the running executable, with symbolic links resolved: free() it. NULL where /proc does not tell. */
 char *cli_executable_directory(void);

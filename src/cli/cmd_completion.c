@@ -39,12 +39,14 @@ static bool append_words(text *out, const struct cli_command *command, const str
     } known[] = {{"summary", "by", "phase kernel launch device sm cu workgroup wave"},
                  {"events", "kind", "mark push pop start stop range token"},
                  {"demo", "on", "cuda hip replay"},
+                 {"record", "backend", "cuda hip"},
                  {"diff", "over", "waves launches"}};
     if (strcmp(option->name, "color") == 0) {
         kt_string_append(out, COLOR_WORDS);
         return true;
     }
-    if (strcmp(command->name, "export") == 0 && strcmp(option->name, "format") == 0) {
+    if ((command == &cli_export && strcmp(option->name, "format") == 0) ||
+        (command == &cli_record && strcmp(option->name, "export") == 0)) {
         for (const struct kt_exporter *const *exporter = kt_exporters; *exporter; exporter++)
             kt_string_printf(out, "%s%s", exporter == kt_exporters ? "" : " ", (*exporter)->name);
         return true;
@@ -61,6 +63,12 @@ static bool append_words(text *out, const struct cli_command *command, const str
 static const char *operand_words(const struct cli_command *command)
 {
     return command == &cli_completion ? "bash zsh fish" : NULL;
+}
+
+/* Another program and its arguments. */
+static bool takes_program(const struct cli_command *command)
+{
+    return command == &cli_record;
 }
 
 /* ---- bash -------------------------------------------------------------------------------------------------------- */
@@ -99,6 +107,8 @@ static void append_bash_command(text *out, const struct cli_command *command)
         kt_string_printf(out, " words='%s'", operand_words(command));
     if (help_takes_trace(command))
         kt_string_append(out, " files=trace");
+    if (takes_program(command))
+        kt_string_append(out, " files=program");
     kt_string_append(out, " ;;\n        esac ;;\n");
 }
 
@@ -147,6 +157,7 @@ static void append_bash(text *out)
                           "    local IFS=$'\\n'\n"
                           "    case $files in\n"
                           "    any) COMPREPLY+=($(compgen -f -- \"$current\")) ;;\n"
+                          "    program) COMPREPLY+=($(compgen -c -- \"$current\") $(compgen -f -- \"$current\")) ;;\n"
                           "    trace) COMPREPLY+=($(compgen -d -- \"$current\") "
                           "$(compgen -f -X '!*.ktrace' -- \"$current\")) ;;\n"
                           "    esac\n"
@@ -244,6 +255,8 @@ static void append_zsh(text *out)
             kt_string_printf(out, "            '*:word:(%s)' ;;\n", operand_words(*command));
         else if (help_takes_trace(*command))
             kt_string_append(out, "            '*:trace:_files -g \"*.ktrace(-.)\"' ;;\n");
+        else if (takes_program(*command))
+            kt_string_append(out, "            '(-)1:program:_command_names -e' '*::argument:_normal' ;;\n");
         else
             kt_string_append(out, "            ;;\n");
     }
@@ -313,6 +326,11 @@ static void append_fish(text *out)
             kt_string_printf(out,
                              "complete -c ktrace -n '__fish_seen_subcommand_from %s' -k -a "
                              "'(__fish_complete_suffix .ktrace)'\n",
+                             (*command)->name);
+        if (takes_program(*command))
+            kt_string_printf(out,
+                             "complete -c ktrace -n '__fish_seen_subcommand_from %s' -F -a "
+                             "'(__fish_complete_command)'\n",
                              (*command)->name);
     }
 }

@@ -2,6 +2,8 @@
 #include "cli.h"
 #include "terminal.h"
 
+#include "../record_session.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct cli_command *const cli_commands[] = {&cli_demo,     &cli_doctor, &cli_info,       &cli_summary,
-                                                  &cli_launches, &cli_sites,  &cli_events,     &cli_export,
-                                                  &cli_diff,     &cli_report, &cli_completion, NULL};
+const struct cli_command *const cli_commands[] = {
+    &cli_demo,   &cli_record, &cli_doctor, &cli_info,   &cli_summary,    &cli_launches, &cli_sites,
+    &cli_events, &cli_export, &cli_diff,   &cli_report, &cli_completion, NULL};
 enum { COMMAND_COUNT = sizeof cli_commands / sizeof *cli_commands - 1 };
 
 /* ---- Messages ---------------------------------------------------------------------------------------------------- */
@@ -340,13 +342,31 @@ static void occupy_standard_streams(void)
 {
     for (int descriptor = 0; descriptor <= 2; descriptor++)
         if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
-            (void)!open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+            (void)!open("/dev/null", (descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+}
+
+/* A closed pipe does not keep a command from finishing its files; a file that may not grow is an error, as on a full disk. */
+static const int ignored[] = {SIGPIPE, SIGXFSZ};
+enum { IGNORED = sizeof ignored / sizeof *ignored };
+static struct sigaction before_ignoring[IGNORED];
+
+static void ignore_signals(void)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (int i = 0; i < IGNORED; i++)
+        sigaction(ignored[i], &ignore, &before_ignoring[i]);
+}
+
+void cli_restore_signals(void)
+{
+    for (int i = 0; i < IGNORED; i++)
+        sigaction(ignored[i], &before_ignoring[i], NULL);
 }
 
 int main(int argc, char **argv)
 {
+    kt_record_leave();
     occupy_standard_streams();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe does not keep a command from finishing its files */
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, as on a full disk */
+    ignore_signals();
     return finish_output(run(argc, argv));
 }
