@@ -19,13 +19,16 @@
  * Compile with KTRACE_ENABLE=1 to record. With 0, the default, every macro expands to nothing that reaches the binary
  * and payload expressions are not evaluated. Names are string literals.
  *
- *   KTRACE_KERNEL(name)               declares the wave's handle; the wave's span ends with the enclosing scope
+ *   KTRACE_KERNEL(name)               once, first in the kernel: declares the wave's handle; the wave's span lasts from here to
+ *                                     the end of the enclosing scope
  *   KTRACE_KERNEL_IF(traced, name)    the same for a kernel template with both specializations in one binary: `traced` is
  *                                     a constant; the host chooses by ktrace_active()
  *   KTRACE_RANGE(name [, payload])    from here to the end of the enclosing block, however it is left
  *   KTRACE_MARK(name [, payload])     a point in time
- *   KTRACE_RANGE_PUSH(name [, payload]), KTRACE_RANGE_POP()
- *   KTRACE_RANGE_START(name [, payload]) -> ktrace_token, KTRACE_RANGE_STOP(token [, payload])
+ *   KTRACE_RANGE_PUSH(name [, payload]), KTRACE_RANGE_POP()   a range that ends in another block: a pop closes the one that
+ *                                     was pushed last
+ *   KTRACE_RANGE_START(name [, payload]) -> ktrace_token, KTRACE_RANGE_STOP(token [, payload])   a range that may overlap
+ *                                     others and cross iterations: a stop closes the one whose token it is given
  *   KTRACE_RANGE_NEXT(token, name [, payload]) -> ktrace_token   a stop and a start at one instant, for the price of a stop
  *   KTRACE_INACTIVE_TOKEN(name)       a token whose stop records nothing
  *   KTRACE_PIN(x)                     x is computed before the next event, and what uses x after the last one

@@ -57,7 +57,7 @@ enum ktrace_status {
 KTRACE_API const char *ktrace_last_error(void);
 /* The name of a status, such as "overflow"; never NULL. */
 KTRACE_API const char *ktrace_status_name(int status);
-/* "0.1.0" */
+/* Of the library that is loaded: "0.1.0". KTRACE_VERSION_STRING is the header's. */
 KTRACE_API const char *ktrace_version(void);
 
 /* What goes on without being asked for, one sentence without a newline at a time: a capture that recorded nothing and why, what
@@ -68,6 +68,8 @@ KTRACE_API void ktrace_set_log(void (*log)(void *context, const char *sentence),
 
 /* ---- Captures -------------------------------------------------------------------------------------------------- */
 
+/* What records, from ktrace_capture_begin to ktrace_capture_end or ktrace_capture_destroy; and what was recorded, which never
+ * changes and lives until ktrace_trace_destroy. */
 struct ktrace_capture;
 struct ktrace_trace;
 
@@ -332,6 +334,7 @@ KTRACE_API void ktrace_program_destroy(struct ktrace_program *program);
 
 #define KTRACE_NO_INDEX 0xFFFFFFFFu
 
+/* A trace as a whole, and what it lacks. The strings are the trace's. */
 struct ktrace_trace_info {
     size_t struct_size;
     const char *name;
@@ -416,6 +419,7 @@ struct ktrace_process_info {
     int64_t shift_ns; /* by which its times were moved besides: an offset that was given, or its clock's that somebody set */
 };
 
+/* One launch of a kernel, or one replay of a node of a graph. The string is the trace's. */
 struct ktrace_launch_info {
     size_t struct_size;
     const char *kernel;
@@ -440,6 +444,7 @@ struct ktrace_phase_info {
     double total_ns, mean_ns, min_ns, p50_ns, p90_ns, p99_ns, max_ns;
 };
 
+/* One wave: a warp on NVIDIA, a wavefront on AMD. */
 struct ktrace_wave_info {
     size_t struct_size;
     uint32_t launch; /* index */
@@ -454,7 +459,7 @@ struct ktrace_wave_info {
     uint32_t device; /* index: ktrace_trace_device */
 };
 
-/* One event of a wave, in time order. */
+/* One event of a wave, in time order. The strings are the trace's. */
 struct ktrace_event_info {
     size_t struct_size;
     const char *name; /* "" for a pop; a stop's own name, which is that of its start where it is matched */
@@ -581,7 +586,10 @@ KTRACE_API int ktrace_trace_export_new(char **path, const struct ktrace_trace *t
 KTRACE_API int ktrace_trace_export_launches(char ***paths, uint64_t *count, const struct ktrace_trace *trace,
                                             const char *directory, const char *const *names, uint64_t name_count);
 KTRACE_API void ktrace_paths_free(char **paths, uint64_t count); /* NULL is allowed */
-/* The snapshot as a .ktrace file: everything needed to make the trace again. docs/format.md. */
+/* The snapshot as a .ktrace file: everything needed to make the trace again, replacing what is at `path`; and a trace of such a
+ * file, or of its bytes, which may go afterwards. The trace is the caller's: ktrace_trace_destroy it. KTRACE_ERROR_IO: the file
+ * cannot be read or written. KTRACE_ERROR_FORMAT: it is no trace, or damaged; the sentence says where. KTRACE_ERROR_VERSION: a newer
+ * ktrace wrote it. docs/format.md. */
 KTRACE_API int ktrace_trace_save(const struct ktrace_trace *trace, const char *path);
 KTRACE_API int ktrace_trace_load(struct ktrace_trace **out, const char *path);
 KTRACE_API int ktrace_trace_load_memory(struct ktrace_trace **out, const void *data, size_t bytes);
