@@ -72,6 +72,7 @@ def sections(data, known):
     """The header, and the payloads by type, of those that are `known`."""
     header, payloads = Header(data), {}
     at = header.bytes
+    require(header.sections <= (len(data) - at) // SECTION_HEADER_BYTES, f"{header.sections} sections are more than fit")
     for number in range(header.sections):
         require(len(data) - at >= SECTION_HEADER_BYTES, f"section {number} is not there")
         type_, flags, payload_bytes, checksum, header_checksum = struct.unpack_from("<4sIQII", data, at)

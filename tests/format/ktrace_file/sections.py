@@ -1,6 +1,7 @@
 """What is in the sections, and the rules that they obey (docs/format.md, 2, 3.1 and 4)."""
 
 import dataclasses
+import math
 import struct
 
 from .container import FEATURE_AMDGCN, FEATURE_DEVICES, Cursor, Refused, require, sections
@@ -10,9 +11,10 @@ WIRE_VERSION = 2
 KERNEL, MARK, PUSH, POP, START, STOP, NEXT = range(1, 8)
 NONE, BOOL, INT64, UINT64, FLOAT32, FLOAT64, INT32, UINT32 = range(8)
 FLAG_PEEK, FLAG_KEEP_LAST, FLAG_SIMULATED = 1, 2, 4
+SLOTS_MAX = 1 << 30  # of a ring, and of a wave
 WAVE_MAGIC = 0x5657544B
 ONCE = (b"INFO", b"ANCH", b"MODS", b"WAVE", b"RING", b"SLOT")
-AT_MOST_ONCE = (b"ORDN", b"DEVS")
+AT_MOST_ONCE = (b"ORDN", b"DEVS", b"TAKN")
 
 
 @dataclasses.dataclass
@@ -125,9 +127,10 @@ def read_info(payload):
     require(info.arch in (NVIDIA, AMDGCN, HOST), f"architecture {info.arch}")
     info.name, info.device, info.warning = cursor.string(), cursor.string(), cursor.string()
     cursor.end()
+    require(info.arch != AMDGCN or info.lane_ring_slots == 0, "AMD GCN has no rings of other lanes")
+    require(info.reserved == 0, "what is reserved is 0")
     for slots in (info.main_ring_slots, info.lane_ring_slots):
-        require(slots & (slots - 1) == 0, f"a ring of {slots} slots")
-    require(info.arch != AMDGCN or info.lane_ring_slots == 0, "AMD GCN has no rings of lanes")
+        require(slots & (slots - 1) == 0 and slots <= SLOTS_MAX, f"a ring of {slots} slots")
     return info
 
 
@@ -172,13 +175,16 @@ def read_waves(payload, info):
         wave = Wave(*fields[:8], fields[8:11], fields[11:14], fields[14:17], *fields[17:29], fields[29:])
         what = f"wave {len(waves)}"
         require(wave.magic == WAVE_MAGIC, f"{what} is none")
-        if wave.version > WIRE_VERSION:
+        if not 1 <= wave.version <= WIRE_VERSION:
             raise Refused(f"{what}: version {wave.version}", "version")
-        require(wave.version >= 1, f"{what}: version 0")
         require(wave.arch in (NVIDIA, AMDGCN, HOST), f"{what}: architecture {wave.arch}")
         require((wave.arch == AMDGCN) == (info.arch == AMDGCN), f"{what}: architecture {wave.arch} in a file of {info.arch}")
         require(1 <= wave.lanes <= (64 if info.arch == AMDGCN else 32), f"{what}: {wave.lanes} lanes")
+        require(all(wave.grid) and all(wave.block), f"{what}: a grid or block without extent")
         require(all(w < g for w, g in zip(wave.workgroup, wave.grid)), f"{what}: its workgroup is outside of the grid")
+        in_workgroup = -(-math.prod(wave.block) // (64 if info.arch == AMDGCN else 32))
+        require(wave.wave < in_workgroup, f"{what}: number {wave.wave} of {in_workgroup} in its workgroup")
+        require(math.prod(wave.grid) * in_workgroup < 1 << 64, f"{what}: more waves in the grid than there can be")
         waves.append(wave)
     return waves
 
@@ -196,7 +202,10 @@ def read_rings(payload, info, waves, slots):
         capacity = info.capacity(ring.lane)
         require(ring.count <= capacity, f"{what}: {ring.count} slots of {capacity}")
         require(not ring.whole or ring.count == capacity, f"{what}: not all of its slots")
-        require(ring.count > 0, f"{what}: without slots")
+        if not ring.whole:
+            final = waves[ring.wave].final_counts[ring.lane]
+            require(final >= 8 and final % 8 == 0, f"{what}: a final count of {final}")
+            require(ring.count <= final // 8 - 1, f"{what}: {ring.count} slots, but a final count of {final}")
         end = at + 8 * ring.count
         overhang = 8 if info.arch == AMDGCN else 0
         require(end + overhang <= len(slots), f"{what}: its slots are not there")
@@ -205,6 +214,12 @@ def read_rings(payload, info, waves, slots):
         at = end + overhang
         rings.append(ring)
     require(at == len(slots), "slots of no ring")
+    require(not rings or info.main_ring_slots, "rings without a capacity")
+    require(not rings or info.lane_ring_slots or info.arch == AMDGCN, "rings without a capacity")
+    total = {}
+    for ring in rings:
+        total[ring.wave] = total.get(ring.wave, 0) + ring.count
+    require(all(count <= SLOTS_MAX for count in total.values()), "more slots in a wave than there can be")
     return rings
 
 
@@ -230,6 +245,16 @@ def read_devices(payload, info, modules):
     return devices
 
 
+def read_number(payloads, type_, form):
+    """The only field of a section that need not be there."""
+    if type_ not in payloads:
+        return None
+    cursor = Cursor(payloads[type_], type_.decode())
+    number = cursor.take(form)
+    cursor.end()
+    return number
+
+
 class Sections:
     """All of a file that needs no interpretation."""
 
@@ -244,12 +269,13 @@ class Sections:
         require(len(anchors) % 24 == 0, "ANCH ends within an anchor")
         anchors = read_anchors(Cursor(anchors, "ANCH"), len(anchors) // 24)
         self.modules = read_modules(payloads[b"MODS"], info.arch)
+        ordinal = read_number(payloads, b"ORDN", "I")
+        self.taken_ns = read_number(payloads, b"TAKN", "Q")
         if b"DEVS" in payloads:
-            require(not anchors and b"ORDN" not in payloads, "ANCH and ORDN are of one device")
+            require(not anchors, "ANCH tells of one device")
             self.devices = read_devices(payloads[b"DEVS"], info, self.modules)
         else:
-            self.devices = [self.one_device(payloads.get(b"ORDN"), anchors)]
-        require(info.arch != AMDGCN or not any(device.anchors for device in self.devices), "AMD GCN has no anchors")
+            self.devices = [self.one_device(ordinal or 0, anchors)]
         self.waves = read_waves(payloads[b"WAVE"], info)
         self.rings = read_rings(payloads[b"RING"], info, self.waves, payloads[b"SLOT"])
         self.module_by_number = {module.number: module for module in self.modules}
@@ -258,11 +284,6 @@ class Sections:
                 require(wave.module in self.module_by_number, f"wave {number}: there is no module {wave.module}")
 
     def one_device(self, ordinal, anchors):
-        info, number = self.info, 0
-        if ordinal is not None:
-            cursor = Cursor(ordinal, "ORDN")
-            number = cursor.take("I")
-            cursor.end()
-            require(number != 0, "ORDN is there for other numbers than 0")
-        return Device(number, info.places, info.nominal_khz, info.wall_step_ns, info.compute_capability, info.regions,
+        info = self.info
+        return Device(ordinal, info.places, info.nominal_khz, info.wall_step_ns, info.compute_capability, info.regions,
                       info.dropped, info.filtered, anchors, info.device)
