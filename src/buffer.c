@@ -27,11 +27,24 @@ struct kt_half kt_buffer_half(const struct kt_buffer *buffer, uint32_t half)
                             .headers = buffer->headers + header_bytes(before)};
 }
 
-#define COUNTERS_BYTES (sizeof(struct ktrace_counters) + KT_HALVES * sizeof(struct ktrace_dropped))
+static uint32_t dropped_shares(const struct kt_layout *layout)
+{
+    return layout->arch == KTRACE_ARCH_AMDGCN ? 1 : KTRACE_DROPPED_SHARES;
+}
+
+static uint64_t dropped_bytes(const struct kt_layout *layout)
+{
+    return dropped_shares(layout) * sizeof(struct ktrace_dropped);
+}
+
+static uint64_t counters_bytes(const struct kt_layout *layout)
+{
+    return sizeof(struct ktrace_counters) + KT_HALVES * dropped_bytes(layout);
+}
 
 static uint64_t dropped_of(const struct kt_buffer *buffer, uint32_t half)
 {
-    return buffer->counters + sizeof(struct ktrace_counters) + half * sizeof(struct ktrace_dropped);
+    return buffer->counters + sizeof(struct ktrace_counters) + half * dropped_bytes(&buffer->layout);
 }
 
 static int clear_half(const struct kt_buffer *buffer, struct kt_backend *backend, uint32_t half, uint64_t rows)
@@ -39,7 +52,7 @@ static int clear_half(const struct kt_buffer *buffer, struct kt_backend *backend
     const struct kt_layout *layout = &buffer->layout;
     const struct kt_half start = kt_buffer_half(buffer, half);
     const uint64_t regions = rows * layout->partitions;
-    int status = backend->ops->clear(backend, dropped_of(buffer, half), sizeof(struct ktrace_dropped));
+    int status = backend->ops->clear(backend, dropped_of(buffer, half), dropped_bytes(layout));
     if (regions == 0 || status < 0)
         return status;
     status = backend->ops->clear(backend, start.main_rings, main_bytes(layout, regions));
@@ -56,7 +69,7 @@ int kt_buffer_make(struct kt_buffer *out, struct kt_backend *backend, const stru
     const uint64_t alignment = layout->alignment_bytes, bytes = layout->total_bytes + alignment;
     int status = backend->ops->allocate(&buffer.allocation, backend, bytes);
     if (status == KTRACE_OK)
-        status = backend->ops->allocate(&buffer.counters, backend, COUNTERS_BYTES);
+        status = backend->ops->allocate(&buffer.counters, backend, counters_bytes(layout));
     if (status == KTRACE_OK) {
         buffer.main_rings = (buffer.allocation + alignment - 1) / alignment * alignment;
         buffer.lane_rings = buffer.main_rings + layout->lane_rings_offset;
@@ -64,7 +77,7 @@ int kt_buffer_make(struct kt_buffer *out, struct kt_backend *backend, const stru
         status = clear_half(&buffer, backend, 0, layout->regions_per_partition);
     }
     if (status == KTRACE_OK)
-        status = backend->ops->clear(backend, buffer.counters, COUNTERS_BYTES);
+        status = backend->ops->clear(backend, buffer.counters, counters_bytes(layout));
     if (status < 0) {
         kt_buffer_free(&buffer, backend);
         return status;
@@ -160,14 +173,21 @@ static uint64_t slots_of(uint32_t count_bytes)
 int kt_buffer_count_dropped(struct kt_usage *usage, struct kt_backend *backend, const struct kt_buffer *buffer,
                             int peek)
 {
-    struct ktrace_dropped dropped;
-    const int status = backend->ops->to_host(backend, &dropped, dropped_of(buffer, usage->half), sizeof dropped,
-                                             sizeof dropped, 1, peek);
+    struct ktrace_dropped shares[KTRACE_DROPPED_SHARES];
+    uint32_t most_bytes[2] = {0, 0};
+    const uint64_t bytes = dropped_bytes(&buffer->layout);
+    const int status = backend->ops->to_host(backend, shares, dropped_of(buffer, usage->half), bytes, bytes, 1, peek);
     if (status < 0)
         return status;
-    usage->waves_dropped = dropped.waves;
-    usage->most_main_slots = slots_of(dropped.most_count_bytes[0]);
-    usage->most_lane_slots = slots_of(dropped.most_count_bytes[1]);
+    usage->waves_dropped = 0;
+    for (uint32_t i = 0; i < dropped_shares(&buffer->layout); i++) {
+        usage->waves_dropped += shares[i].waves;
+        for (int kind = 0; kind < 2; kind++)
+            if (shares[i].most_count_bytes[kind] > most_bytes[kind])
+                most_bytes[kind] = shares[i].most_count_bytes[kind];
+    }
+    usage->most_main_slots = slots_of(most_bytes[0]);
+    usage->most_lane_slots = slots_of(most_bytes[1]);
     return KTRACE_OK;
 }
 

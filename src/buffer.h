@@ -8,7 +8,7 @@
 struct kt_buffer {
     struct kt_layout layout;
     uint64_t allocation;                      /* owned */
-    uint64_t counters;                        /* owned; struct ktrace_counters, struct ktrace_dropped[KT_HALVES] */
+    uint64_t counters;                        /* owned; struct ktrace_counters, then struct ktrace_dropped */
     uint64_t main_rings, lane_rings, headers; /* within allocation */
     uint32_t half;                            /* that waves record into */
     int other_is_clean;                       /* the other half was cleared since it was last used, or allocated */

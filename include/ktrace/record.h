@@ -136,7 +136,7 @@ struct ktrace_control {
     ktrace_u64 headers;         /* device address of struct ktrace_wave_header[regions] */
     ktrace_u64 main_rings;      /* device address of regions rings for lane 0, each aligned to its size */
     ktrace_u64 lane_rings;      /* device address of regions * 31 rings for lanes 1 to 31, each aligned to its size */
-    ktrace_u64 counters;        /* device address of struct ktrace_counters, then struct ktrace_dropped[2] */
+    ktrace_u64 counters;        /* device address of struct ktrace_counters, then struct ktrace_dropped for each half */
     ktrace_u32 main_ring_bytes; /* power of two, at least 8 */
     ktrace_u32 lane_ring_bytes; /* power of two, at least 8 */
     ktrace_u32 partitions;      /* power of two, at most KTRACE_MAX_PARTITIONS */
@@ -169,9 +169,11 @@ struct ktrace_counters {
     struct ktrace_counter_line all;
 };
 
-/* Directly behind the counters, one for each half: what is known of the waves that found no region, of the half that their
- * claim said. They count as all waves do, so that an overflow can name what would have held them. Not exchanged: the
- * host reads it once these waves have ended. */
+/* Directly behind the counters, for each half: what is known of the waves that found no region, of the half that their
+ * claim said. They count as all waves do, so that an overflow can name what would have held them. On NVIDIA a half has
+ * KTRACE_DROPPED_SHARES of these, each for some SMs, as thousands of waves that count and store in one place wait for
+ * each other. Not exchanged: the host reads it once these waves have ended. */
+#define KTRACE_DROPPED_SHARES 64u /* power of two; amdgcn: 1 */
 struct ktrace_dropped {
     ktrace_u64 waves;
     ktrace_u32 most_count_bytes[2]; /* the largest that a final_count_bytes would have been: of lane 0, of all others */

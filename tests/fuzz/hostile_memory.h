@@ -105,12 +105,13 @@ static inline void hostile_store(struct hostile_device *hostile, struct hostile_
     const struct ktrace_control *control =
         hostile->amdgcn ? &hostile->amdgcn_waves[0].control : &hostile->waves[0].control;
     const uint64_t overhang = hostile->amdgcn ? KTRACE_RING_OVERHANG_BYTES : 0;
+    const uint32_t shares = hostile->amdgcn ? 1 : KTRACE_DROPPED_SHARES;
     const uint32_t regions = control->partitions * control->regions_per_partition;
     const uint64_t areas[4][2] = {
         {control->headers, (uint64_t)regions * sizeof(struct ktrace_wave_header)},
         {control->main_rings, regions * (control->main_ring_bytes + overhang)},
         {control->lane_rings, (uint64_t)regions * 31 * control->lane_ring_bytes},
-        {control->counters, sizeof(struct ktrace_counters) + 2 * sizeof(struct ktrace_dropped)},
+        {control->counters, sizeof(struct ktrace_counters) + 2 * shares * sizeof(struct ktrace_dropped)},
     };
     const uint64_t operation = hostile_take(input, 1);
     const uint64_t *area = areas[hostile->amdgcn && (operation & 3) == 2 ? 1 : operation & 3]; /* no lane rings */

@@ -75,7 +75,7 @@ void fake_amdgcn_begin(struct fake_amdgcn_wave *wave, const struct fake_amdgcn *
         return;
     }
     wave->count_bytes = KTRACE_SLOT_BYTES;
-    wave->records = fake_claim(&wave->region, &wave->dropped, &wave->control, partition);
+    wave->records = fake_claim(&wave->region, &wave->dropped, &wave->control, partition, 1);
     if (!wave->records)
         return;
     struct ktrace_wave_header *header = fake_amdgcn_header(wave);

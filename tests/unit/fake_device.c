@@ -317,7 +317,7 @@ uint16_t fake_site(struct fake_module *module, enum ktrace_kind kind, enum ktrac
 /* ---- Waves, as device/nvidia.h has them -------------------------------------------------------------------------- */
 
 int fake_claim(uint32_t *region, struct ktrace_dropped **dropped, const struct ktrace_control *control,
-               uint32_t partition)
+               uint32_t partition, uint32_t shares)
 {
     struct ktrace_counters *counters = (struct ktrace_counters *)(uintptr_t)control->counters;
     uint64_t half = 0;
@@ -333,7 +333,7 @@ int fake_claim(uint32_t *region, struct ktrace_dropped **dropped, const struct k
         *region = (uint32_t)(index + first) * control->partitions + next;
         return 1;
     }
-    const uint64_t share = half * KTRACE_DROPPED_SHARES + partition % KTRACE_DROPPED_SHARES;
+    const uint64_t share = half * shares + partition % shares;
     *dropped = (struct ktrace_dropped *)(counters + 1) + share;
     __atomic_fetch_add(&(*dropped)->waves, 1, __ATOMIC_ACQ_REL);
     return 0;
@@ -377,7 +377,7 @@ void fake_wave_begin(struct fake_wave *wave, struct fake_module *module, uint16_
     }
     for (uint32_t lane = 0; lane < KTRACE_MAX_LANES; lane++)
         wave->count_bytes[lane] = KTRACE_SLOT_BYTES;
-    wave->records = fake_claim(&wave->region, &wave->dropped, &wave->control, partition);
+    wave->records = fake_claim(&wave->region, &wave->dropped, &wave->control, partition, KTRACE_DROPPED_SHARES);
     if (!wave->records)
         return;
     struct ktrace_wave_header *header = fake_header(wave);

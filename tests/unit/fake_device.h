@@ -62,9 +62,10 @@ struct fake_wave {
     struct ktrace_dropped *dropped; /* when it found no region, where it ends */
     uint32_t count_bytes[KTRACE_MAX_LANES];
 };
-/* Takes a region as a wave of either architecture does, its own partition first. 0 when all are full: what is left is to count. */
+/* Takes a region as a wave of either architecture does, its own partition first. 0 when all are full: what is left is to count, in one of
+ * `shares` places. */
 int fake_claim(uint32_t *region, struct ktrace_dropped **dropped, const struct ktrace_control *control,
-               uint32_t partition);
+               uint32_t partition, uint32_t shares);
 /* A lane of a wave that found no region ends. */
 void fake_dropped_end(struct ktrace_dropped *dropped, uint32_t lane, uint32_t count_bytes);
 /* A wave of 32 lanes of a grid of `grid` workgroups of one wave starts at `clock`. */

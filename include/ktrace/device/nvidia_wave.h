@@ -140,25 +140,29 @@ KTRACE_DEVICE_INLINE ktrace_u32 region_of(const struct ktrace_control &control, 
 
 KTRACE_DEVICE_INLINE ktrace_dropped *dropped_of(const struct ktrace_control &control, ktrace_u32 half)
 {
-    return (ktrace_dropped *)(control.counters + sizeof(struct ktrace_counters)) + half;
+    return (ktrace_dropped *)(control.counters + sizeof(struct ktrace_counters)) + half * KTRACE_DROPPED_SHARES +
+           (sm_id() & (KTRACE_DROPPED_SHARES - 1));
 }
 
+/* Of one lane, whose partition is full: the next one's, and so on. Once all are full a flag spares later waves of that half
+ * the search. Little code, since every kernel carries it. */
 KTRACE_DEVICE_INLINE ktrace_u32 claim_elsewhere(const struct ktrace_control &control, ktrace_u32 partition,
                                                 ktrace_u64 claim)
 {
     const ktrace_u32 half = (ktrace_u32)(claim >> 63);
     struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
     volatile ktrace_u64 *full = &counters->all.full;
-    for (ktrace_u32 step = 1; step < control.partitions && *full != 1 + half; step++) {
-        const ktrace_u32 next = (partition + step) & (control.partitions - 1);
-        ktrace_u64 *claims = &counters->partition[next].claims;
-        if (region_of(control, next, *(volatile ktrace_u64 *)claims) == no_region)
-            continue;
-        const ktrace_u32 region = region_of(control, next, take_number(claims, true));
+    for (ktrace_u32 left = control.partitions; *full != 1 + half;) {
+        if (--left == 0) {
+            *full = 1 + half;
+            break;
+        }
+        partition = (partition + 1) & (control.partitions - 1);
+        const ktrace_u32 region =
+            region_of(control, partition, take_number(&counters->partition[partition].claims, true));
         if (region != no_region)
             return region;
     }
-    *full = 1 + half;
     take_number(&dropped_of(control, half)->waves, true);
     return dropped_region + half;
 }
@@ -231,11 +235,12 @@ KTRACE_DEVICE_INLINE void begin(ktrace_wave &wave, site_id kernel)
     wave.count_bytes = 8;
     wave.ring_low = wave.ring_high = wave.ring_mask = 0;
     wave.elect_mask = 0xFFFFFFFFu;
-    if (control.mode == KTRACE_MODE_DORMANT || control.regions_per_partition == 0)
+    if (control.mode == KTRACE_MODE_DORMANT)
         return;
-
+    const ktrace_u32 lanes = active_lanes(); /* keeps dormant waves from waiting for the block's second line */
+    if (control.regions_per_partition == 0)
+        return;
     const wave_place place = place_of_wave();
-    const ktrace_u32 lanes = active_lanes();
     const bool leads = (lanes & lanes_below()) == 0;
     if (control.mode == KTRACE_MODE_FILTER && !passes(control.filter, place)) {
         struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
@@ -271,7 +276,9 @@ KTRACE_DEVICE_INLINE void end(const ktrace_wave &wave)
         if (wave.elect_mask != 0xFFFFFFFFu) { /* it found no region: its ring is its lane's slot of the sink */
             const ktrace_u64 sink = ring - lane * KTRACE_SLOT_BYTES;
             ktrace_dropped *dropped = (ktrace_dropped *)(sink - KTRACE_SINK_OFFSET_BYTES);
-            atomicMax(&dropped->most_count_bytes[lane != 0], wave.count_bytes);
+            ktrace_u32 *most = &dropped->most_count_bytes[lane != 0];
+            if (*(volatile ktrace_u32 *)most < wave.count_bytes)
+                atomicMax(most, wave.count_bytes);
         }
         return;
     }
