@@ -157,10 +157,10 @@ __device__ __forceinline__ void weigh(uint32_t (&weights)[4], partial &mine, flo
 }
 
 template <class Step, bool Traced>
-__device__ __forceinline__ void consume(partial &mine, const ring<Step::stages> &ring, const half *queries, int length,
-                                        int pages KTRACE_PARAM_IF(Traced))
+__device__ __forceinline__ void consume(partial &mine, const ring<Step::stages> &ring, const half *queries, int wave,
+                                        int length, int pages KTRACE_PARAM_IF(Traced))
 {
-    const int lane = threadIdx.x % 32, wave = threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
     uint32_t query[dim / 16][4];
 #pragma unroll
     for (int i = 0; i < dim / 16; i++)
@@ -184,6 +184,9 @@ __device__ __forceinline__ void consume(partial &mine, const ring<Step::stages> 
         }
         ring.release(2 * page);
         weigh(weights, mine, scores, length - page * page_tokens);
+#pragma unroll
+        for (uint32_t &weight : weights)
+            KTRACE_PIN(weight); /* without it, this arithmetic slips past the end of the range */
 
         phase = KTRACE_RANGE_NEXT(phase, "wait for data");
         ring.wait_until_full(2 * page + 1);
@@ -196,12 +199,13 @@ __device__ __forceinline__ void consume(partial &mine, const ring<Step::stages> 
         }
         ring.release(2 * page + 1);
     }
-    KTRACE_RANGE_STOP(phase);
 #pragma unroll
     for (float &sum : mine.sum) {
         sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
         sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
+        KTRACE_PIN(sum);
     }
+    KTRACE_RANGE_STOP(phase);
 }
 
 } /* namespace attention */
@@ -220,8 +224,8 @@ __global__ void __launch_bounds__(attention::threads, 2) attention_kernel(attent
     const ring<Step::stages> ring = {(uint32_t)__cvta_generic_to_shared(storage),
                                      (uint32_t)__cvta_generic_to_shared(full),
                                      (uint32_t)__cvta_generic_to_shared(empty)};
-    const int lane = threadIdx.x % 32, wave = threadIdx.x / 32;
-    const int sequence = of.order[blockIdx.y], length = of.lengths[sequence];
+    const int lane = threadIdx.x % 32, wave = uniform(threadIdx.x / 32);
+    const int sequence = of.order[blockIdx.y], length = uniform(of.lengths[sequence]);
     const int pages = (length + page_tokens - 1) / page_tokens;
     const size_t here = ((size_t)sequence * gridDim.x + blockIdx.x) * heads * dim; /* in queries and out */
 
@@ -236,7 +240,7 @@ __global__ void __launch_bounds__(attention::threads, 2) attention_kernel(attent
     if (wave == consumers)
         produce<Step, Traced>(ring, of, sequence, pages KTRACE_ARG);
     else
-        consume<Step, Traced>(mine, ring, of.queries + here, length, pages KTRACE_ARG);
+        consume<Step, Traced>(mine, ring, of.queries + here, wave, length, pages KTRACE_ARG);
 
     KTRACE_RANGE("merge");
     __syncthreads(); /* nobody reads the ring any more */

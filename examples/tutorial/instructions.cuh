@@ -37,7 +37,7 @@ __device__ __forceinline__ void arrive_after_copies(uint32_t barrier)
 {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
 }
-/* Wait for the end of the barrier's phase of this parity. The phase before the first counts as ended. */
+/* Wait, as a wave, for the end of the barrier's phase of this parity. The phase before the first counts as ended. */
 __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity)
 {
     uint32_t done;
@@ -57,8 +57,7 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity)
                      : "r"(barrier), "r"(parity)
                      : "memory");
 #endif
-    } while (!done);
-    __syncwarp();
+    } while (!__all_sync(0xFFFFFFFFu, done));
 }
 
 /* ---- Tensor cores ----------------------------------------------------------------------------------------------- */
@@ -86,6 +85,13 @@ __device__ __forceinline__ void multiply(float (&sum)[4], const uint32_t (&a)[4]
                  : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
 }
+
+/* What all lanes hold alike: now the compiler knows it too, and need not gather lanes behind a branch that depends on it. */
+__device__ __forceinline__ int uniform(int x)
+{
+    return __shfl_sync(0xFFFFFFFFu, x, 0);
+}
+
 __device__ __forceinline__ uint32_t pack(float low, float high)
 {
     const half2 both = __floats2half2_rn(low, high);
