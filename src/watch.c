@@ -93,6 +93,7 @@ static void count_down(int descriptor)
 static void *look_when_asked(void *unused)
 {
     (void)unused;
+    pthread_setname_np(pthread_self(), "ktrace look");
     for (;;) {
         struct look look;
         count_down(descriptors.wanted);
@@ -202,6 +203,7 @@ static void *listen_for_ever(void *unused)
 {
     (void)unused;
     const int listener = descriptors.listener;
+    pthread_setname_np(pthread_self(), "ktrace watch");
     for (;;) {
         struct pollfd polls[2] = {{.fd = listener, .events = POLLIN}, {.fd = descriptors.stop, .events = POLLIN}};
         if (poll(polls, 2, -1) > 0 && polls[1].revents)

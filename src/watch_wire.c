@@ -128,7 +128,7 @@ static int wait_for(int descriptor, short events, int stop, int64_t deadline_ms)
         if (ready < 0 && errno != EINTR)
             return kt_fail(KTRACE_ERROR_IO, "waiting at a socket: %s", strerror(errno));
         if (ready > 0 && polls[1].revents)
-            return kt_fail(KTRACE_ERROR_IO, "the process ends");
+            return kt_fail(KTRACE_ERROR_IO, "it was ended");
         if (ready > 0)
             return KTRACE_OK;
     }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,16 +35,36 @@ static bool read_proc(struct kt_string *out, pid_t pid, const char *name)
     return got >= 0;
 }
 
+void watch_append_name(struct kt_string *out, pid_t pid)
+{
+    struct kt_string name = KT_STRING_INIT;
+    if (read_proc(&name, pid, "comm") && name.length > 1) {
+        name.text[name.length - 1] = 0; /* its newline */
+        kt_string_append_visible(out, name.text);
+    }
+    kt_string_destroy(&name);
+}
+
+void watch_append_arguments(struct kt_string *out, pid_t pid)
+{
+    enum { LONGEST = 200 };
+    struct kt_string arguments = KT_STRING_INIT;
+    read_proc(&arguments, pid, "cmdline");
+    size_t length = arguments.length < LONGEST ? arguments.length : LONGEST;
+    while (length && arguments.text[length - 1] == 0)
+        length--;
+    for (size_t i = 0; i < length; i++)
+        kt_string_append_char(out, arguments.text[i] ? arguments.text[i] : ' ');
+    kt_string_destroy(&arguments);
+}
+
 void watch_append_process(struct kt_string *out, pid_t pid)
 {
     struct kt_string name = KT_STRING_INIT;
     kt_string_printf(out, "%ld", (long)pid);
-    if (read_proc(&name, pid, "comm") && name.length > 1) {
-        name.text[name.length - 1] = 0; /* its newline */
-        kt_string_append(out, " (");
-        kt_string_append_visible(out, name.text);
-        kt_string_append(out, ")");
-    }
+    watch_append_name(&name, pid);
+    if (name.length)
+        kt_string_printf(out, " (%s)", kt_string_text(&name));
     kt_string_destroy(&name);
 }
 
@@ -163,14 +184,26 @@ static bool is_it(int connection, const struct process *process)
            peer.uid == process->user;
 }
 
-static enum watch_outcome open_connection(int *out, struct kt_string *why, const struct process *process)
+/* Waits where many others wait to be heard. */
+static int connect_until(int connection, const struct sockaddr_un *address, socklen_t bytes, int64_t deadline_ms)
+{
+    enum { PAUSE_MS = 10 };
+    int status;
+    while ((status = connect(connection, (const struct sockaddr *)address, bytes)) < 0 && errno == EAGAIN &&
+           kt_watch_now_ms() < deadline_ms)
+        poll(NULL, 0, PAUSE_MS);
+    return status;
+}
+
+static enum watch_outcome open_connection(int *out, struct kt_string *why, const struct process *process,
+                                          int timeout_ms)
 {
     struct sockaddr_un address;
     const socklen_t bytes = kt_watch_address(&address, process->pid_namespace, own_pid(process->pid));
     const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (connection < 0)
         return fail_to_look(why, process, strerror(errno));
-    if (connect(connection, (const struct sockaddr *)&address, bytes) < 0) {
+    if (connect_until(connection, &address, bytes, kt_watch_now_ms() + timeout_ms) < 0) {
         const int error = errno;
         close(connection);
         if (error == ECONNREFUSED)
@@ -188,7 +221,7 @@ static enum watch_outcome open_connection(int *out, struct kt_string *why, const
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
 /* Memory grows with what arrives: a length alone allocates nothing. */
-static int receive_trace(struct ktrace_trace **out, int connection, uint64_t bytes)
+static int receive_trace(struct ktrace_trace **out, int connection, uint64_t bytes, int stop)
 {
     uint8_t *data = NULL;
     size_t room = 0, have = 0;
@@ -198,7 +231,7 @@ static int receive_trace(struct ktrace_trace **out, int connection, uint64_t byt
         const size_t piece = bytes - have < PIECE_BYTES ? (size_t)(bytes - have) : PIECE_BYTES;
         status = kt_array_reserve(&data, &room, have + piece, 1);
         if (status == KTRACE_OK)
-            status = kt_watch_receive(connection, data + have, piece, -1, deadline_ms);
+            status = kt_watch_receive(connection, data + have, piece, stop, deadline_ms);
         have += piece;
     }
     if (status == KTRACE_OK)
@@ -208,7 +241,7 @@ static int receive_trace(struct ktrace_trace **out, int connection, uint64_t byt
 }
 
 /* KTRACE_OK, or a status with the error set: what the process says, or what keeps it from being heard. */
-static int ask(struct watch_look *out, int connection, int timeout_ms)
+static int ask(struct watch_look *out, int connection, int timeout_ms, int stop)
 {
     enum { ANSWER_MS = 2000 }; /* from the look to its answer */
     const struct kt_watch_request request = {.patience_ms = (uint32_t)timeout_ms};
@@ -217,37 +250,43 @@ static int ask(struct watch_look *out, int connection, int timeout_ms)
     char sentence[KT_WATCH_SENTENCE_MAX + 1] = "";
     struct watch_look look = {.trace = NULL};
     kt_watch_encode_request(asked, &request);
-    int status = kt_watch_send(connection, asked, sizeof asked, -1, deadline_ms);
+    int status = kt_watch_send(connection, asked, sizeof asked, stop, deadline_ms);
     if (status == KTRACE_OK)
-        status = kt_watch_receive(connection, answered, sizeof answered, -1, deadline_ms);
+        status = kt_watch_receive(connection, answered, sizeof answered, stop, deadline_ms);
     if (status == KTRACE_OK)
         status = kt_watch_decode_answer(&look.facts, answered);
     if (status == KTRACE_OK)
-        status = kt_watch_receive(connection, sentence, look.facts.sentence_bytes, -1, deadline_ms);
+        status = kt_watch_receive(connection, sentence, look.facts.sentence_bytes, stop, deadline_ms);
     if (status == KTRACE_OK && look.facts.status < 0)
         return kt_fail(look.facts.status, "%s", sentence);
     if (status == KTRACE_OK)
-        status = receive_trace(&look.trace, connection, look.facts.trace_bytes);
+        status = receive_trace(&look.trace, connection, look.facts.trace_bytes, stop);
     if (status == KTRACE_OK)
         *out = look;
     return status;
 }
 
-enum watch_outcome watch_fetch(struct watch_look *out, struct kt_string *why, pid_t pid, int timeout_ms)
+enum watch_outcome watch_fetch_or_stop(struct watch_look *out, struct kt_string *why, pid_t pid, int timeout_ms,
+                                       int stop)
 {
     struct process process;
     int connection = -1;
     enum watch_outcome outcome = find_process(&process, why, pid);
     if (outcome == WATCH_FETCHED)
-        outcome = open_connection(&connection, why, &process);
+        outcome = open_connection(&connection, why, &process, timeout_ms);
     if (outcome != WATCH_FETCHED)
         return outcome;
-    const int status = ask(out, connection, timeout_ms);
+    const int status = ask(out, connection, timeout_ms, stop);
     close(connection);
     if (status == KTRACE_OK)
         return WATCH_FETCHED;
     fail_to_look(why, &process, ktrace_last_error());
     return status == KTRACE_ERROR_STATE ? WATCH_NO_CAPTURE : WATCH_FAILED;
+}
+
+enum watch_outcome watch_fetch(struct watch_look *out, struct kt_string *why, pid_t pid, int timeout_ms)
+{
+    return watch_fetch_or_stop(out, why, pid, timeout_ms, -1);
 }
 
 /* ---- Listing ----------------------------------------------------------------------------------------------------- */

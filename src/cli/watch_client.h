@@ -37,11 +37,17 @@ struct watch_look {
 
 /* Waits for `timeout_ms` at most for the look to be taken. Unless WATCH_FETCHED, `why` gets a sentence, and `*out` is not written. */
 enum watch_outcome watch_fetch(struct watch_look *out, struct kt_string *why, pid_t pid, int timeout_ms);
+/* The same, which ends early once there is something to read from `stop`. */
+enum watch_outcome watch_fetch_or_stop(struct watch_look *out, struct kt_string *why, pid_t pid, int timeout_ms,
+                                       int stop);
 
 /* Processes of this pid namespace that could be watched, by this user or not, in ascending order: `*pids` is the caller's, free()
  * it. -1 after cli_error. */
 int watch_list(pid_t **pids, size_t *count);
 
+/* The process's name, of up to 15 characters; and the beginning of its command line. Nothing where that is not known. */
+void watch_append_name(struct kt_string *out, pid_t pid);
+void watch_append_arguments(struct kt_string *out, pid_t pid);
 /* "1234 (train)", or "1234" where its name is not known. */
 void watch_append_process(struct kt_string *out, pid_t pid);
 
