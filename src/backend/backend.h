@@ -8,6 +8,7 @@
 #define KT_BACKEND_H
 
 #include "../snapshot.h"
+#include "clock_survey.h"
 
 struct kt_device_facts {
     char name[128];
@@ -53,6 +54,8 @@ struct kt_backend_ops {
                               const struct ktrace_registration *registration);
     /* NULL: nothing relates this device's clock to the host's. */
     int (*host_anchor)(struct kt_host_anchor *out, struct kt_backend *backend);
+    /* In some milliseconds. KTRACE_ERROR_UNSUPPORTED: no kernel of our own runs; KTRACE_ERROR_DEVICE: the clock stands still. */
+    int (*survey_clocks)(struct kt_clock_survey *out, struct kt_backend *backend);
 };
 
 struct kt_backend {

@@ -10,6 +10,7 @@
 #include "cuda_clock.h"
 #include "cuda_modules.h"
 #include "cuda_service.h"
+#include "cuda_survey.h"
 #include "peek.h"
 
 struct cuda_backend {
@@ -346,6 +347,29 @@ static int cuda_host_anchor(struct kt_host_anchor *out, struct kt_backend *backe
     return leave(cuda, result, "reading the device's wall clock");
 }
 
+KTRACE_STATIC_ASSERT(sizeof(struct kt_clock_survey) <= sizeof(struct ktrace_counters), "service_result has room");
+
+static int cuda_survey_clocks(struct kt_clock_survey *out, struct kt_backend *backend)
+{
+    struct cuda_backend *cuda = of(backend);
+    kt_cu_module module = NULL;
+    kt_cu_function kernel = NULL;
+    void *parameters[] = {&cuda->service_result};
+    if (enter(cuda) < 0)
+        return KTRACE_ERROR_DEVICE;
+    kt_cu_result result = cuda->api->module_load_data(&module, kt_cuda_survey_source);
+    if (result == KT_CU_SUCCESS)
+        result = cuda->api->module_get_function(&kernel, module, "ktrace_survey_clocks");
+    if (result == KT_CU_SUCCESS)
+        result = serve(cuda, kernel, 1, 1, parameters, out, sizeof *out);
+    if (module)
+        cuda->api->module_unload(module);
+    const int status = leave(cuda, result, "reading the device's clocks with a kernel");
+    if (status == KTRACE_OK && out->to_ns == 0)
+        return kt_fail(KTRACE_ERROR_DEVICE, "the device's wall clock (%%globaltimer) stands still");
+    return status;
+}
+
 static const struct kt_backend_ops cuda_ops = {
     .name = "cuda",
     .close = cuda_close,
@@ -361,6 +385,7 @@ static const struct kt_backend_ops cuda_ops = {
     .module_control = cuda_module_control,
     .registered_control = cuda_registered_control,
     .host_anchor = cuda_host_anchor,
+    .survey_clocks = cuda_survey_clocks,
 };
 
 static int retain_primary(struct cuda_backend *cuda, uint32_t ordinal)

@@ -40,7 +40,9 @@ static void open_once(void)
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         snprintf(open_reason, sizeof open_reason,
-                 "no CUDA driver on this machine: libcuda.so.1 could not be opened (it comes with NVIDIA's driver)");
+                 "no CUDA driver on this machine: libcuda.so.1 could not be opened (it comes with NVIDIA's driver; on "
+                 "Debian "
+                 "the package nvidia-driver of non-free)");
         return;
     }
     if (resolve(library) < 0)
@@ -50,8 +52,11 @@ static void open_once(void)
     if (result != KT_CU_SUCCESS) {
         const char *text = NULL;
         table.get_error_string(result, &text);
-        snprintf(open_reason, sizeof open_reason, "the CUDA driver does not start: %s (error %d)",
-                 text ? text : "unknown error", result);
+        snprintf(open_reason, sizeof open_reason, "the CUDA driver does not start: %s (error %d)%s",
+                 text ? text : "unknown error", result,
+                 result == KT_CU_ERROR_NO_DEVICE ? ": is there a GPU, was it given to this container (docker run "
+                                                   "--gpus all), and does CUDA_VISIBLE_DEVICES not hide it?"
+                                                 : "");
         return;
     }
     open_status = KTRACE_OK;

@@ -60,6 +60,7 @@ enum {
     X(init, cuInit, (unsigned int flags)) \
     X(get_error_name, cuGetErrorName, (kt_cu_result error, const char **name)) \
     X(get_error_string, cuGetErrorString, (kt_cu_result error, const char **text)) \
+    X(driver_version, cuDriverGetVersion, (int *version)) \
     X(device_count, cuDeviceGetCount, (int *count)) \
     X(device_get, cuDeviceGet, (kt_cu_device * device, int ordinal)) \
     X(device_get_name, cuDeviceGetName, (char *name, int bytes, kt_cu_device device)) \

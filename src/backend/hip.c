@@ -17,6 +17,7 @@
 /* s_memrealtime counts 100 MHz and advances by 4 (record.h has times in units of its 10 ns). */
 #define WALL_CLOCK_KHZ 100000
 #define WALL_TICK_NS 40
+#define TICK_NS 10 /* of the unit that it counts in */
 
 struct hip_backend {
     struct kt_backend base;
@@ -25,7 +26,7 @@ struct hip_backend {
     kt_hip_stream peek_stream;
     void *staging; /* pinned, for peeks: allocated at once, as a hung kernel would block the allocation */
     kt_hip_module service_module;
-    kt_hip_function clock_kernel, exchange_kernel;
+    kt_hip_function clock_kernel, exchange_kernel, survey_kernel;
     void *service_result; /* device memory of a struct ktrace_counters */
 };
 
@@ -256,6 +257,8 @@ static kt_hip_result load_service(struct hip_backend *hip)
         result = hip->api->module_get_function(&hip->clock_kernel, hip->service_module, "ktrace_read_clock");
     if (result == KT_HIP_SUCCESS)
         result = hip->api->module_get_function(&hip->exchange_kernel, hip->service_module, "ktrace_exchange_counters");
+    if (result == KT_HIP_SUCCESS)
+        result = hip->api->module_get_function(&hip->survey_kernel, hip->service_module, "ktrace_survey_clock");
     return result;
 }
 
@@ -309,9 +312,29 @@ static int hip_host_anchor(struct kt_host_anchor *out, struct kt_backend *backen
     const int status = leave(previous, hip, result, "reading the device's wall clock");
     if (status < 0)
         return status;
-    anchor.device_ns = ticks * 10;
+    anchor.device_ns = ticks * TICK_NS;
     *out = anchor;
     return KTRACE_OK;
+}
+
+KTRACE_STATIC_ASSERT(KT_SURVEY_READINGS == 4096, "as service/amdgcn.c has it");
+KTRACE_STATIC_ASSERT(sizeof(struct kt_clock_survey) <= sizeof(struct ktrace_counters), "service_result has room");
+
+static int hip_survey_clocks(struct kt_clock_survey *out, struct kt_backend *backend)
+{
+    struct hip_backend *hip = of(backend);
+    void *parameters[] = {&hip->service_result};
+    int previous;
+    if (enter(&previous, hip) < 0)
+        return KTRACE_ERROR_DEVICE;
+    *out = (struct kt_clock_survey){.from_ns = 0};
+    kt_hip_result result = load_service(hip);
+    if (result == KT_HIP_SUCCESS)
+        result = serve(hip, hip->survey_kernel, 1, 1, parameters, out->wall_ns, sizeof out->wall_ns);
+    const int status = leave(previous, hip, result, "reading the device's clock with a kernel");
+    for (int i = 0; status == KTRACE_OK && i < KT_SURVEY_READINGS; i++)
+        out->wall_ns[i] *= TICK_NS;
+    return status;
 }
 
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
@@ -432,6 +455,7 @@ static const struct kt_backend_ops hip_ops = {
     .module_control = hip_module_control,
     .registered_control = hip_registered_control,
     .host_anchor = hip_host_anchor,
+    .survey_clocks = hip_survey_clocks,
 };
 
 /* `ordinal` < 0: the current one. */

@@ -209,7 +209,8 @@ static void open_once(void)
     memcpy(passed_over, open_reason, sizeof passed_over);
     open_status = try_simulator();
     if (open_status == KTRACE_ERROR_NO_DEVICE)
-        explain("no AMD device (%s) and no simulator (%s): install ROCm, or set KTRACE_HIP_LIBRARY to the path "
+        explain("no AMD device (%s) and no simulator (%s): install ROCm (AMD's package rocm-hip-runtime), or set "
+                "KTRACE_HIP_LIBRARY to the path "
                 "of " SIMULATOR,
                 passed_over, open_reason);
 }

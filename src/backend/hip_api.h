@@ -40,6 +40,7 @@ enum {
 #define KT_HIP_FUNCTIONS(X) \
     X(init, hipInit, (unsigned int flags)) \
     X(take_last_error, hipGetLastError, (void)) \
+    X(runtime_version, hipRuntimeGetVersion, (int *version)) \
     X(device_count, hipGetDeviceCount, (int *count)) \
     X(device_current, hipGetDevice, (int *ordinal)) \
     X(device_select, hipSetDevice, (int ordinal)) \

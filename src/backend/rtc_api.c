@@ -21,6 +21,7 @@ static void identify(struct kt_rtc_api *api, void *library)
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] && realpath(map->l_name, path))
         stat(path, &file);
     *(void **)(void *)&simulator_compiler = dlsym(library, "ktrace_simulator_compiler");
+    snprintf(api->where, sizeof api->where, "%d.%d%s%s", major, minor, *path ? ", " : "", path);
     snprintf(api->identity, sizeof api->identity, "%s %d.%d %s %lld %lld.%09ld %.256s", api->label, major, minor, path,
              (long long)file.st_size, (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec,
              simulator_compiler ? simulator_compiler() : "");

@@ -46,6 +46,7 @@ struct kt_rtc_api {
     KT_RTC_FUNCTIONS(KT_RTC_MEMBER)
     KT_RTC_TEXT_FUNCTIONS(KT_RTC_TEXT_MEMBER)
     const char *label;   /* "NVRTC", "hipRTC" */
+    char where[4400];    /* "13.0, /usr/lib/libnvrtc.so.13" */
     char identity[4600]; /* changes whenever the compiler does: its version, and which file it is */
 };
 #undef KT_RTC_MEMBER

@@ -10,12 +10,15 @@ static int examine(bool json, int limit_s)
     if (doctor_probe(&runtimes[DOCTOR_CUDA], "CUDA", "cuda", limit_s) != CLI_OK ||
         doctor_probe(&runtimes[DOCTOR_HIP], "HIP", "hip", limit_s) != CLI_OK)
         return CLI_FAILURE;
+    static struct doctor_clock clocks[DOCTOR_DEVICES];
     struct doctor_choice choice;
     struct doctor_tools tools;
     doctor_choose(&choice, runtimes);
+    if (doctor_measure(clocks, &choice, limit_s) != CLI_OK)
+        return CLI_FAILURE;
     doctor_find_tools(&tools);
-    const int status =
-        json ? doctor_print_json(runtimes, &choice, &tools) : doctor_print_text(runtimes, &choice, &tools);
+    const struct doctor_findings findings = {runtimes, &choice, clocks, &tools};
+    const int status = json ? doctor_print_json(&findings) : doctor_print_text(&findings);
     doctor_free_tools(&tools);
     return status == CLI_OK && !choice.runtime ? CLI_FAILURE : status;
 }
@@ -46,8 +49,16 @@ const struct cli_command cli_doctor = {
     .brief = "say which device a capture would use here, and why",
     .help = "Usage: ktrace doctor [--json] [--timeout SECONDS]\n"
             "\n"
-            "Asks CUDA's driver and HIP's library for their devices, and says which of them a capture would\n"
-            "record on and why, or what is missing; and whether 'ktrace demo' and the compilers are there.\n"
+            "Asks CUDA's driver and HIP's library for their versions and devices, and says which of them a\n"
+            "capture would record on and why, or what is missing; whether 'ktrace demo' and the compilers\n"
+            "are there; and how fine the clocks of the devices that would be recorded are, which a kernel\n"
+            "of ours measures in some milliseconds:\n"
+            "\n"
+            "  wall clock  of the device: its smallest step, and the usual one where that differs\n"
+            "  events      the clock that events are stamped with, and its rate at this moment\n"
+            "  host clock  how well the wall clock is known on the host's, through which the times of\n"
+            "              several devices are compared\n"
+            "\n"
             "Where no AMD GPU is, HIP's library is the simulator of gfx942 and gfx950, and its time is\n"
             "simulated. Libraries are loaded in processes of their own: one that crashes or hangs is named.\n"
             "\n"
@@ -56,7 +67,7 @@ const struct cli_command cli_doctor = {
             "\n"
             "Options:\n"
             "  -j, --json             print JSON\n"
-            "  -t, --timeout SECONDS  how long CUDA, and then HIP, may take to answer: 10\n"
+            "  -t, --timeout SECONDS  how long CUDA, then HIP, and then the clocks may take: 10\n"
             "  -h, --help             print this\n"
             "\n"
             "Environment:\n"

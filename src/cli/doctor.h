@@ -26,6 +26,9 @@ struct doctor_runtime {
     struct kt_device_facts facts;
     int device_count, listed, current;
     struct doctor_device devices[DOCTOR_DEVICES];
+    char driver[160];    /* versions: "580.95.05, CUDA 13.0"; "": not known */
+    char compiler[5000]; /* at run time, NVRTC or hipRTC: its version and file, or why there is none */
+    bool compiles;
     char library[PATH_MAX];
     char passed_over[1024]; /* why that is not ROCm's; "" */
     char reason[2048];      /* why it is not usable */
@@ -33,8 +36,9 @@ struct doctor_runtime {
 
 /* Asks the runtime `backend`, "cuda" or "hip", in a child. CLI_OK, or an exit status after an error: there was no child. */
 int doctor_probe(struct doctor_runtime *out, const char *name, const char *backend, int limit_s);
-/* In the child, where that runtime is loaded: the devices that it has. */
+/* In the child, where that runtime is loaded: versions, and the devices that it has; its compiler. */
 void doctor_list_devices(struct doctor_runtime *runtime);
+void doctor_find_compiler(struct doctor_runtime *runtime);
 
 /* ---- What a capture would choose: doctor_choice.c ------------------------------------------------------------------ */
 
@@ -51,6 +55,26 @@ bool doctor_chosen(const struct doctor_choice *choice, int index);
 /* Why these: "KTRACE_DEVICES says so". */
 const char *doctor_devices_why(const struct doctor_choice *choice);
 void doctor_choose(struct doctor_choice *out, const struct doctor_runtime runtimes[DOCTOR_RUNTIMES]);
+
+/* ---- Clocks: doctor_clocks.c ---------------------------------------------------------------------------------------- */
+
+/* Of one device, as measured. */
+struct doctor_clock {
+    uint32_t arch; /* enum ktrace_arch */
+    int simulated;
+    /* The wall clock: differences between successive readings that differ. */
+    char unmeasured[1024]; /* why there are none; "" */
+    uint64_t step_count, least_ns, usual_ns, multiple_ns, backward;
+    /* The clock that events are stamped with, where that is another. */
+    double cycle_hz;    /* 0: it is the wall clock */
+    uint32_t cycles;    /* between successive readings */
+    uint32_t clock_khz; /* nominal */
+    /* How long after a reading of the host's clock a device's can have been: at the least, and usually. */
+    char unrelated[1024]; /* why that is not known; "" */
+    uint64_t host_ns, usual_host_ns;
+};
+/* Of the devices that are chosen, by their index; those of others stay as they are. CLI_OK, or an exit status after an error. */
+int doctor_measure(struct doctor_clock clocks[DOCTOR_DEVICES], const struct doctor_choice *choice, int limit_s);
 
 /* ---- What else a first trace needs: doctor_tools.c ----------------------------------------------------------------- */
 
@@ -70,9 +94,13 @@ void doctor_free_tools(struct doctor_tools *tools);
 
 /* ---- Saying it: doctor_text.c, doctor_json.c ----------------------------------------------------------------------- */
 
-int doctor_print_text(const struct doctor_runtime runtimes[DOCTOR_RUNTIMES], const struct doctor_choice *choice,
-                      const struct doctor_tools *tools);
-int doctor_print_json(const struct doctor_runtime runtimes[DOCTOR_RUNTIMES], const struct doctor_choice *choice,
-                      const struct doctor_tools *tools);
+struct doctor_findings {
+    const struct doctor_runtime *runtimes; /* DOCTOR_RUNTIMES */
+    const struct doctor_choice *choice;
+    const struct doctor_clock *clocks; /* DOCTOR_DEVICES */
+    const struct doctor_tools *tools;
+};
+int doctor_print_text(const struct doctor_findings *findings);
+int doctor_print_json(const struct doctor_findings *findings);
 
 #endif

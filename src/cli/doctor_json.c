@@ -51,8 +51,11 @@ static void print_runtime(text *out, const struct doctor_runtime *runtime)
         member(out, "    ", "library", runtime->library);
     if (*runtime->passed_over)
         member(out, "    ", "passed_over", runtime->passed_over);
+    if (*runtime->driver)
+        member(out, "    ", "driver", runtime->driver);
     if (!runtime->usable)
         member(out, "    ", "reason", runtime->reason);
+    member(out, "    ", "compiler", runtime->compiles ? runtime->compiler : NULL);
     print_devices(out, runtime);
     print_facts(out, runtime->usable ? &runtime->facts : NULL);
     kt_string_append(out, "  },\n");
@@ -90,19 +93,62 @@ static void print_choice(text *out, const struct doctor_choice *choice)
     kt_string_printf(out, "],\n    \"simulated\": %s\n", bool_name(choice->runtime->facts.simulated));
 }
 
-int doctor_print_json(const struct doctor_runtime runtimes[DOCTOR_RUNTIMES], const struct doctor_choice *choice,
-                      const struct doctor_tools *tools)
+static void print_number(text *out, const char *name, bool known, double number)
+{
+    kt_string_printf(out, ", \"%s\": ", name);
+    if (known)
+        kt_string_append_json_double(out, number);
+    else
+        kt_string_append(out, "null");
+}
+
+/* null: not known, or there is none. */
+static void print_clock(text *out, int device, const struct doctor_clock *clock)
+{
+    const bool measured = !*clock->unmeasured, related = measured && !*clock->unrelated, cycles = clock->cycle_hz > 0;
+    kt_string_printf(out, "\n    {\"device\": %d, \"simulated\": %s", device, bool_name(clock->simulated));
+    print_number(out, "step_ns", measured, (double)clock->least_ns);
+    print_number(out, "usual_step_ns", measured, (double)clock->usual_ns);
+    print_number(out, "multiple_ns", measured, (double)clock->multiple_ns);
+    print_number(out, "steps_seen", measured, (double)clock->step_count);
+    print_number(out, "event_clock_hz", cycles, clock->cycle_hz);
+    print_number(out, "event_clock_nominal_hz", cycles, clock->clock_khz * 1e3);
+    print_number(out, "event_clock_step_cycles", cycles, clock->cycles);
+    print_number(out, "host_within_ns", related, (double)clock->host_ns);
+    print_number(out, "host_usually_within_ns", related, (double)clock->usual_host_ns);
+    kt_string_append(out, ", \"reason\": ");
+    kt_string_append_json(out, !measured ? clock->unmeasured : related ? NULL : clock->unrelated);
+    kt_string_append(out, "}");
+}
+
+static void print_clocks(text *out, const struct doctor_findings *findings)
+{
+    const struct doctor_runtime *runtime = findings->choice->runtime;
+    bool first = true;
+    kt_string_append(out, "  \"clocks\": [");
+    for (int i = 0; runtime && i < runtime->listed; i++) {
+        if (!doctor_chosen(findings->choice, i))
+            continue;
+        kt_string_append(out, first ? "" : ",");
+        print_clock(out, i, &findings->clocks[i]);
+        first = false;
+    }
+    kt_string_append(out, first ? "],\n" : "\n  ],\n");
+}
+
+int doctor_print_json(const struct doctor_findings *findings)
 {
     text out = KT_STRING_INIT;
     kt_string_append(&out, "{\n");
     member(&out, "  ", "version", ktrace_version());
     kt_string_printf(&out, "  \"wire_version\": %d,\n  \"file_version\": %u,\n", KTRACE_WIRE_VERSION, KT_FILE_VERSION);
     for (int i = 0; i < DOCTOR_RUNTIMES; i++)
-        print_runtime(&out, &runtimes[i]);
-    print_tools(&out, "demo", tools->demo, DOCTOR_DEMO_PARTS);
-    print_tools(&out, "compilers", tools->compilers, DOCTOR_COMPILERS);
+        print_runtime(&out, &findings->runtimes[i]);
+    print_tools(&out, "demo", findings->tools->demo, DOCTOR_DEMO_PARTS);
+    print_tools(&out, "compilers", findings->tools->compilers, DOCTOR_COMPILERS);
+    print_clocks(&out, findings);
     kt_string_append(&out, "  \"capture\": {\n");
-    print_choice(&out, choice);
+    print_choice(&out, findings->choice);
     kt_string_append(&out, "  }\n}\n");
     return cli_print_string(&out);
 }

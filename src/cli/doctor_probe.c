@@ -15,7 +15,7 @@ struct probe {
     struct doctor_runtime runtime;
     char library[PATH_MAX]; /* in which it is */
     char action[32];        /* "loaded" */
-    bool answered;          /* all of it: a library may end the child with exit status 0 */
+    bool answered;          /* all that a capture needs: a library may end the child with exit status 0 */
 };
 
 static void keep(char *to, size_t bytes, const char *from)
@@ -62,6 +62,8 @@ static int ask(void *context)
     step(probe->library, "asked for its devices");
     doctor_list_devices(runtime);
     probe->answered = true;
+    if (runtime->usable)
+        doctor_find_compiler(runtime);
     return CLI_OK;
 }
 
@@ -91,6 +93,17 @@ static void explain_end(struct doctor_runtime *runtime, const struct probe *prob
     kt_string_destroy(&said);
 }
 
+/* It did, for a capture, but not to the end of looking for the compiler. */
+static void explain_compiler_end(struct doctor_runtime *runtime, const struct cli_child *child, int limit_s)
+{
+    text reason = KT_STRING_INIT;
+    kt_string_append(&reason, "cannot be loaded: the process that did ");
+    cli_child_append_end(&reason, child, limit_s);
+    runtime->compiles = false;
+    keep(runtime->compiler, sizeof runtime->compiler, kt_string_text(&reason));
+    kt_string_destroy(&reason);
+}
+
 /* The child's memory is not to be relied on where a library may have written into it. */
 static void end_texts(struct probe *probe)
 {
@@ -101,6 +114,8 @@ static void end_texts(struct probe *probe)
     runtime->library[sizeof runtime->library - 1] = 0;
     runtime->passed_over[sizeof runtime->passed_over - 1] = 0;
     runtime->reason[sizeof runtime->reason - 1] = 0;
+    runtime->driver[sizeof runtime->driver - 1] = 0;
+    runtime->compiler[sizeof runtime->compiler - 1] = 0;
     for (int i = 0; i < DOCTOR_DEVICES; i++)
         runtime->devices[i].name[sizeof runtime->devices[i].name - 1] = 0;
     if (runtime->listed < 0 || runtime->listed > DOCTOR_DEVICES)
@@ -123,8 +138,10 @@ int doctor_probe(struct doctor_runtime *out, const char *name, const char *backe
         *out = probe->runtime;
         out->name = name;
         out->backend = backend;
-        if (!cli_child_exited_with(&child, CLI_OK) || !probe->answered)
+        if (!probe->answered)
             explain_end(out, probe, &child, limit_s);
+        else if (!cli_child_exited_with(&child, CLI_OK))
+            explain_compiler_end(out, &child, limit_s);
     }
     cli_child_destroy(&child);
     cli_child_unshare(probe, sizeof *probe);

@@ -43,6 +43,15 @@ static void print_devices(text *out, const struct doctor_runtime *runtime)
         cli_field(out, LABELS, "", "and %d more", runtime->device_count - runtime->listed);
 }
 
+static void print_nominal_clock(text *out, const struct kt_device_facts *facts)
+{
+    cli_label(out, LABELS, "clock");
+    kt_string_printf(out, "%.2f MHz%s", facts->clock_khz / 1e3, facts->arch == KTRACE_ARCH_AMDGCN ? "" : " nominal");
+    if (facts->wall_tick_ns)
+        kt_string_printf(out, ", wall clock in steps of %" PRIu32 " ns", facts->wall_tick_ns);
+    kt_string_append(out, facts->simulated ? ", simulated time\n" : "\n");
+}
+
 static void print_runtime(text *out, const struct doctor_runtime *runtime)
 {
     cli_heading(out, runtime->name);
@@ -50,16 +59,19 @@ static void print_runtime(text *out, const struct doctor_runtime *runtime)
         cli_field_visible(out, LABELS, "library", runtime->library);
     if (*runtime->passed_over)
         cli_field_visible(out, LABELS, "not ROCm's", runtime->passed_over);
+    if (*runtime->driver)
+        cli_field_visible(out, LABELS, "driver", runtime->driver);
     if (runtime->listed)
         print_devices(out, runtime);
     else
         cli_field(out, LABELS, "devices", "none");
     if (runtime->usable)
-        cli_field(out, LABELS, "clock", "%.2f MHz%s, wall clock in steps of %" PRIu32 " ns%s",
-                  runtime->facts.clock_khz / 1e3, runtime->facts.arch == KTRACE_ARCH_AMDGCN ? "" : " nominal",
-                  runtime->facts.wall_tick_ns, runtime->facts.simulated ? ", simulated time" : "");
+        print_nominal_clock(out, &runtime->facts);
     else
         cli_field_styled(out, LABELS, "unusable", KT_STYLE_WARNING, runtime->reason);
+    if (runtime->usable)
+        cli_field_styled(out, LABELS, strcmp(runtime->backend, "hip") == 0 ? "hipRTC" : "NVRTC",
+                         runtime->compiles ? KT_STYLE_GOOD : KT_STYLE_WARNING, runtime->compiler);
 }
 
 /* Numbers and ranges, as KTRACE_DEVICES takes them; how many. */
@@ -118,16 +130,79 @@ static void print_tools(text *out, const char *heading, const struct doctor_tool
                          tools[i].path ? tools[i].path : tools[i].missing);
 }
 
-int doctor_print_text(const struct doctor_runtime runtimes[DOCTOR_RUNTIMES], const struct doctor_choice *choice,
-                      const struct doctor_tools *tools)
+/* ---- Clocks ------------------------------------------------------------------------------------------------------ */
+
+static void print_wall_clock(text *out, const struct doctor_clock *clock)
+{
+    char cell[KT_CELL_BYTES];
+    cli_label(out, LABELS, "wall clock");
+    kt_string_append(out, clock->arch == KTRACE_ARCH_AMDGCN ? "s_memrealtime, 100 MHz nominal"
+                                                            : "%globaltimer, 1 GHz nominal");
+    kt_string_printf(out, ": steps of %" PRIu64 " ns", clock->least_ns);
+    if (clock->usual_ns != clock->least_ns)
+        kt_string_printf(out, " or more, usually %" PRIu64 " ns", clock->usual_ns);
+    if (clock->multiple_ns != clock->least_ns)
+        kt_string_printf(out, ", all multiples of %" PRIu64 " ns", clock->multiple_ns);
+    kt_string_printf(out, " (%s seen)%s\n", kt_grouped(cell, clock->step_count),
+                     clock->simulated ? ", simulated time" : "");
+    if (clock->backward)
+        cli_field_styled(out, LABELS, "", KT_STYLE_WARNING, "it ran backward meanwhile");
+}
+
+static void print_event_clock(text *out, const struct doctor_clock *clock)
+{
+    if (clock->cycle_hz > 0)
+        cli_field(out, LABELS, "events",
+                  "%%clock of each SM, %.2f MHz nominal: %.2f MHz now, readings %" PRIu32 " cycle%s apart",
+                  clock->clock_khz / 1e3, clock->cycle_hz / 1e6, clock->cycles, kt_plural(clock->cycles));
+    else
+        cli_field(out, LABELS, "events", "have the wall clock");
+}
+
+static void print_host_clock(text *out, const struct doctor_clock *clock)
+{
+    char least[KT_CELL_BYTES], usual[KT_CELL_BYTES];
+    if (*clock->unrelated)
+        cli_field_visible(out, LABELS, "host clock", clock->unrelated);
+    else
+        cli_field(out, LABELS, "host clock",
+                  "CLOCK_REALTIME: read together with the wall clock to within %s, usually %s",
+                  kt_duration(least, (double)clock->host_ns), kt_duration(usual, (double)clock->usual_host_ns));
+}
+
+static void print_clocks(text *out, const struct doctor_findings *findings)
+{
+    const struct doctor_runtime *runtime = findings->choice->runtime;
+    if (!runtime)
+        return;
+    cli_heading(out, "Clocks, as measured");
+    for (int i = 0; i < runtime->listed; i++) {
+        const struct doctor_clock *clock = &findings->clocks[i];
+        char label[32];
+        if (!doctor_chosen(findings->choice, i))
+            continue;
+        snprintf(label, sizeof label, "device %d", i);
+        cli_field_visible(out, LABELS, label, runtime->devices[i].name);
+        if (*clock->unmeasured) {
+            cli_field_styled(out, LABELS, "unmeasured", KT_STYLE_WARNING, clock->unmeasured);
+            continue;
+        }
+        print_wall_clock(out, clock);
+        print_event_clock(out, clock);
+        print_host_clock(out, clock);
+    }
+}
+
+int doctor_print_text(const struct doctor_findings *findings)
 {
     text out = cli_text();
     kt_string_printf(&out, "ktrace %s: wire format %d, trace file format %u\n", ktrace_version(), KTRACE_WIRE_VERSION,
                      KT_FILE_VERSION);
     for (int i = 0; i < DOCTOR_RUNTIMES; i++)
-        print_runtime(&out, &runtimes[i]);
-    print_tools(&out, "ktrace demo runs", tools->demo, DOCTOR_DEMO_PARTS);
-    print_tools(&out, "Compilers", tools->compilers, DOCTOR_COMPILERS);
-    print_choice(&out, choice);
+        print_runtime(&out, &findings->runtimes[i]);
+    print_tools(&out, "ktrace demo runs", findings->tools->demo, DOCTOR_DEMO_PARTS);
+    print_tools(&out, "Compilers", findings->tools->compilers, DOCTOR_COMPILERS);
+    print_choice(&out, findings->choice);
+    print_clocks(&out, findings);
     return cli_print_string(&out);
 }

@@ -59,12 +59,16 @@ void doctor_find_tools(struct doctor_tools *out)
     out->demo[DEMO_HELPERS] =
         (struct doctor_tool){"replay", "recording", readable(demo_find_recording()),
                              "demo.ktrace was not installed: KTRACE_DATA_DIR names the folder that holds it"};
-    out->compilers[0] = (struct doctor_tool){"nvcc", "nvcc", find_nvcc(),
-                                             "not found: install NVIDIA's CUDA toolkit, or put it into PATH"};
-    out->compilers[1] = (struct doctor_tool){"clang-22", "clang-22", find_program("clang-22", "clang", rocm),
-                                             "not found: install clang-22, or put it into PATH"};
-    out->compilers[2] = (struct doctor_tool){"lld-22", "lld-22", find_program("ld.lld-22", "ld.lld", rocm),
-                                             "not found: install lld-22, or put it into PATH"};
+    out->compilers[0] =
+        (struct doctor_tool){"nvcc", "nvcc", find_nvcc(),
+                             "not found: install NVIDIA's CUDA toolkit (package cuda-toolkit-13-0 of NVIDIA's "
+                             "repository, or pip's nvidia-cuda-nvcc), or put it into PATH"};
+    out->compilers[1] =
+        (struct doctor_tool){"clang-22", "clang-22", find_program("clang-22", "clang", rocm),
+                             "not found: install clang-22 (https://apt.llvm.org), or ROCm, or put it into PATH"};
+    out->compilers[2] =
+        (struct doctor_tool){"lld-22", "lld-22", find_program("ld.lld-22", "ld.lld", rocm),
+                             "not found: install lld-22 (https://apt.llvm.org), or ROCm, or put it into PATH"};
 }
 
 static void free_some(struct doctor_tool *tools, int count)

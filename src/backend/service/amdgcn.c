@@ -6,7 +6,10 @@
 #define GLOBAL __attribute__((address_space(1)))
 #define KERNEL __attribute__((amdgpu_kernel))
 
-enum { LINES = sizeof(struct ktrace_counters) / sizeof(struct ktrace_counter_line) };
+enum {
+    LINES = sizeof(struct ktrace_counters) / sizeof(struct ktrace_counter_line),
+    READINGS = 4096 /* KT_SURVEY_READINGS, whose header needs more of C than there is here */
+};
 
 /* Puts each counter to what a half begins with, and hands over what was there: one step for each counter, so that what waves
  * count meanwhile is in one of the two. 64 lanes a workgroup, a line each. */
@@ -22,10 +25,22 @@ KERNEL void ktrace_exchange_counters(GLOBAL struct ktrace_counters *counters, kt
     old->filtered = __atomic_exchange_n(&line->filtered, 0, __ATOMIC_RELAXED);
 }
 
-/* The clock that waves read, in its ticks of 10 ns. */
-KERNEL void ktrace_read_clock(GLOBAL ktrace_u64 *ticks)
+static inline ktrace_u64 read_clock(void)
 {
     ktrace_u64 now;
     __asm__ volatile("s_memrealtime %0\n\ts_waitcnt lgkmcnt(0)" : "=s"(now)::"memory");
-    *ticks = now;
+    return now;
+}
+
+/* The clock that waves read, in its ticks of 10 ns. */
+KERNEL void ktrace_read_clock(GLOBAL ktrace_u64 *ticks)
+{
+    *ticks = read_clock();
+}
+
+/* It, again and again. */
+KERNEL void ktrace_survey_clock(GLOBAL ktrace_u64 *ticks)
+{
+    for (int i = 0; i < READINGS; i++)
+        ticks[i] = read_clock();
 }
