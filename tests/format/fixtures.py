@@ -64,7 +64,7 @@ def of_rings(trace):
     arch = "AMD GCN" if trace.info.arch == sections.AMDGCN else "NVIDIA"
     for ring in trace.sections.rings:
         wave = trace.sections.waves[ring.wave]
-        capacity = trace.info.capacity(ring.lane)
+        capacity = trace.sections.process_of(ring.wave).capacity(ring.lane)
         if ring.whole:
             newest = ring.slots[0] != bytes(8)  # place 0 is used from the second lap on
             yield f"a whole ring, {arch}, {'wrapped' if newest else 'not wrapped'}"

@@ -16,7 +16,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import generated  # noqa: E402
 from ktrace_file.sections import (  # noqa: E402
     AMDGCN, BOOL, FLOAT32, FLOAT64, HOST, INT32, INT64, KERNEL, MARK, NEXT, NVIDIA, POP, PUSH, START, STOP, UINT32, UINT64)
-from write_ktrace import File  # noqa: E402
+from ktrace_file.processes import Origin, Process  # noqa: E402
+from write_ktrace import Device, File  # noqa: E402
 
 GARBAGE = 0xDEADBEEF << 32  # in the upper half of a slot, which means nothing
 TURN = 1 << 32
@@ -160,6 +161,57 @@ def host():
     return file
 
 
+def origin(number, **more):
+    fields = {"label": f"rank {number}", "host": "node", "boot": "0f0e", "program": "/usr/bin/train", "version": "0.1.0",
+              "reads": [(1, 1, 2, ""), (2, 1, 1, "0,0,0")], "readings": [(1_700_000_000_000_000_000, 5_000_000_000, 1_700_000_000_000_000_200)]}
+    return Origin(bytes([number + 1] * 16), 100 + number, 1, **{**fields, **more})
+
+
+def processes():
+    """Three processes on two timelines: two share a device, whose buffers are of different sizes; the third was on another host."""
+    file = File(NVIDIA, name="processes")
+    now = 1_700_000_000_000_000_000
+    file.processes = [Process(16, 8, 1 << 20, 0, 0), Process(8, 4, 2 << 20, 2, 0, -1500, 40), Process(32, 16, 3 << 20, 5, 1)]
+    file.timelines = [0, -7_000_000]
+    file.origin = [origin(0), origin(1), origin(2, host="other", boot="1f1e", label="", reads=[], readings=[])]
+    anchors = [(now, now + 700, 1_000_000_300), (now + 90_000, now + 90_900, 1_000_090_400)]
+    file.devices = [Device(0, 0, 1, 2, anchors, b"0" * 16, "0000:17:00.0"), Device(1, 0, 0, 0, anchors, b"1" * 16, "0000:65:00.0"),
+                    Device(0, 1, 0, 5, anchors, b"1" * 16, "0000:65:00.0"), Device(0, 2)]
+    for number, (device, first) in enumerate(((0, 0), (1, 1), (2, 2), (3, 6))):
+        module = file.module(device, number=first)
+        kernel, push, pop, mark = (module.site(kind, name) for kind, name in ((KERNEL, "step"), (PUSH, "body"), (POP, ""), (MARK, "turn")))
+        wave = file.wave(kernel, 1000 + 100 * number)
+        wave.event(1500, push)
+        for i in range(10):
+            wave.event(1600 + 10 * i, mark, lane=i % 2 * 4)
+        wave.event(1900, pop)
+        if number != 2:
+            wave.end(2000)
+    return file
+
+
+def processes_amdgcn():
+    """Two simulated processes: a timeline for each, and no clock but the simulator's."""
+    file = File(AMDGCN, name="simulated processes", flags=4)
+    file.processes = [Process(16, 0, 1 << 20, 0, 0), Process(0, 0, 1 << 20, 1, 1)]
+    file.timelines, file.origin = [0, 3000], [origin(0, readings=[]), origin(1, readings=[])]
+    file.devices = [Device(0, 0), Device(0, 1, filtered=3)]
+    module, _ = file.module(0), file.module(1)
+    kernel, mark = module.site(KERNEL, "step"), module.site(MARK, "turn", INT32)
+    wave = file.wave(kernel)
+    for i in range(12):
+        wave.event(1100 + i, mark, i)
+    wave.end(1200)
+    return file
+
+
+def one_process():
+    """Who recorded, where one did."""
+    file = host()
+    file.arch, file.name, file.origin = NVIDIA, "one process", [origin(0)]
+    return file
+
+
 def future():
     """By a later ktrace, which readers of version 1 understand."""
     file = host()
@@ -173,6 +225,7 @@ FIXTURES = {
     "payloads": lambda: payloads(NVIDIA, 512), "payloads_amdgcn": lambda: payloads(AMDGCN, 128), "peek": lambda: peek(NVIDIA),
     "peek_amdgcn": lambda: peek(AMDGCN), "wide_sites": wide_sites, "clocks": clocks, "losses": losses,
     "pops_and_stops": pops_and_stops, "host": host, "future": future,
+    "processes": processes, "processes_amdgcn": processes_amdgcn, "one_process": one_process,
 }
 
 

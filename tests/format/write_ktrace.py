@@ -15,7 +15,7 @@ Nothing is checked, so that files which break a rule can be made, too.
 import struct
 import zlib
 
-from ktrace_file.sections import AMDGCN, KERNEL, NEXT, NONE, NVIDIA, POP, START, STOP, WAVE_MAGIC
+from ktrace_file.sections import AMDGCN, KERNEL, NEXT, NONE, NVIDIA, STOP, WAVE_MAGIC
 
 ADDRESS = 0x7F0000001000  # of the first wide site's descriptor
 CONTROL_OFFSET = 0x140
@@ -24,6 +24,10 @@ CONTROL_OFFSET = 0x140
 def string(text):
     data = text if isinstance(text, bytes) else text.encode()
     return struct.pack("<I", len(data)) + data
+
+
+def pack_anchors(anchors):
+    return b"".join(struct.pack("<3Q", *anchor) for anchor in anchors)
 
 
 def wall_ns(arch, clock):
@@ -73,6 +77,12 @@ class Module:
         return data
 
 
+class Device:
+    def __init__(self, ordinal, process=0, dropped=0, filtered=0, anchors=(), uuid=bytes(16), bus_id="", name="written device"):
+        self.ordinal, self.process, self.regions, self.dropped, self.filtered = ordinal, process, 100, dropped, filtered
+        self.anchors, self.uuid, self.bus_id, self.name = anchors, uuid, bus_id, name
+
+
 class Ring:
     """Of one lane: its memory, and how many slots it recorded."""
 
@@ -104,8 +114,8 @@ class Wave:
 
     def ring(self, lane):
         if lane not in self.rings:
-            capacity = self.file.lane_ring_slots if lane else self.file.main_ring_slots
-            self.rings[lane] = Ring(capacity, self.file.arch == AMDGCN)
+            main, others = self.file.capacities(self.kernel.module)
+            self.rings[lane] = Ring(others if lane else main, self.file.arch == AMDGCN)
         return self.rings[lane]
 
     def event(self, clock, site, payload=0, token=0, lane=0):
@@ -158,27 +168,71 @@ class File:
         self.arch, self.wire, self.flags, self.name = arch, wire, flags, name
         self.main_ring_slots, self.lane_ring_slots = main_ring_slots, 0 if arch == AMDGCN else lane_ring_slots
         self.dropped = self.filtered = 0
-        self.warning, self.modules, self.waves, self.devices = "", [], [], []
+        self.warning, self.modules, self.waves = "", [], []
         self.anchors, self.ordinal, self.taken_ns = [], None, None
+        self.devices = []  # several: each a Device
+        self.processes, self.timelines = [], []  # several: each a Process, and a number
+        self.origin = []  # of each process, or of the one: an Origin
         self.version, self.header_bytes, self.further = 1, 40, []  # sections: (type, flags, payload)
         self.order = lambda sections: sections
 
-    def module(self, device=0, control_offset=None):
+    def module(self, device=0, control_offset=None, number=None):
         if control_offset is None:
             control_offset = 0 if self.arch == AMDGCN else CONTROL_OFFSET
-        self.modules.append(Module(self, len(self.modules), device, control_offset))
+        self.modules.append(Module(self, len(self.modules) if number is None else number, device, control_offset))
         return self.modules[-1]
 
     def wave(self, kernel, start_clock=1000, **header):
         self.waves.append(Wave(self, kernel, start_clock, **header))
         return self.waves[-1]
 
+    def capacities(self, module):
+        if not self.processes:
+            return self.main_ring_slots, self.lane_ring_slots
+        process = self.processes[self.devices[module.device].process]
+        return process.main_ring_slots, process.lane_ring_slots
+
+    def facts(self):
+        """Places, nominal clock, wall clock step, compute capability."""
+        return {NVIDIA: (8, 2_000_000, 32, 90), AMDGCN: (304, 0, 40, 94)}.get(self.arch, (0, 0, 0, 0))
+
     def info(self):
-        facts = (8, 2_000_000, 32, 90) if self.arch == NVIDIA else (304, 0, 40, 94) if self.arch == AMDGCN else (0, 0, 0, 0)
-        return struct.pack(
-            "<10I4Q", self.wire, self.arch, self.flags, *facts[:3], self.main_ring_slots, self.lane_ring_slots, facts[3], 0,
-            64 << 20, 1000, self.dropped, self.filtered,
-        ) + string(self.name) + string("written device") + string(self.warning)
+        facts = (0, 0, 0, 0) if self.devices else self.facts()
+        rings = (0, 0) if self.processes else (self.main_ring_slots, self.lane_ring_slots)
+        regions = sum(device.regions for device in self.devices) or 1000
+        dropped = sum(device.dropped for device in self.devices) or self.dropped
+        filtered = sum(device.filtered for device in self.devices) or self.filtered
+        buffer_bytes = 0 if self.processes else 64 << 20
+        return struct.pack("<10I4Q", self.wire, self.arch, self.flags, *facts[:3], *rings, facts[3], 0, buffer_bytes,
+                           regions, dropped, filtered) + b"".join(
+            string(text) for text in (self.name, "" if self.devices else "written device", self.warning))
+
+    def devs(self):
+        data = struct.pack("<I", len(self.devices))
+        for device in self.devices:
+            data += struct.pack("<6I3Q", device.ordinal, *self.facts(), len(device.anchors), device.regions, device.dropped,
+                                device.filtered) + pack_anchors(device.anchors) + string(device.name)
+        return data + b"".join(struct.pack("<I", module.device) for module in self.modules)
+
+    def proc(self):
+        data = struct.pack("<II", len(self.processes), len(self.timelines))
+        for p in self.processes:
+            data += struct.pack("<IIQIIqII", p.main_ring_slots, p.lane_ring_slots, p.buffer_bytes, p.first_module,
+                                p.timeline, p.host_shift_ns, p.shift_uncertainty_ns, p.reserved)
+        data += b"".join(struct.pack("<q", number) for number in self.timelines)
+        return data + b"".join(struct.pack("<I", device.process) for device in self.devices)
+
+    def orig(self):
+        data = struct.pack("<I", len(self.origin))
+        for o in self.origin:
+            data += o.identity + struct.pack("<II", o.pid, o.host_clock)
+            data += b"".join(string(text) for text in (o.label, o.host, o.boot, o.program, o.version))
+            data += struct.pack("<I", len(o.reads))
+            data += b"".join(struct.pack("<IQQ", *read[:3]) + string(read[3]) for read in o.reads)
+            data += struct.pack("<I", len(o.readings)) + pack_anchors(o.readings)
+        devices = [(device.uuid, device.bus_id) for device in self.devices] or [(bytes(range(16)), "0000:17:00.0")]
+        data += struct.pack("<I", len(devices))
+        return data + b"".join(uuid + string(bus_id) for uuid, bus_id in devices)
 
     def rings(self):
         """RING and SLOT."""
@@ -195,15 +249,21 @@ class File:
     def sections(self):
         rings, slots = self.rings()
         yield b"INFO", 1, self.info()
-        yield b"ANCH", 1, b"".join(struct.pack("<3Q", *anchor) for anchor in self.anchors)
+        yield b"ANCH", 1, pack_anchors(self.anchors)
         yield b"MODS", 1, struct.pack("<I", len(self.modules)) + b"".join(module.bytes() for module in self.modules)
         yield b"WAVE", 1, b"".join(wave.bytes() for wave in self.waves)
         yield b"RING", 1, rings
         yield b"SLOT", 1, slots
         if self.ordinal is not None:
             yield b"ORDN", 0, struct.pack("<I", self.ordinal)
+        if self.devices:
+            yield b"DEVS", 1, self.devs()
         if self.taken_ns is not None:
             yield b"TAKN", 0, struct.pack("<Q", self.taken_ns)
+        if self.processes:
+            yield b"PROC", 1, self.proc()
+        if self.origin:
+            yield b"ORIG", bool(self.processes), self.orig()
         yield from self.further
 
     def bytes(self):
@@ -211,17 +271,8 @@ class File:
         for type_, flags, payload in sections:
             header = struct.pack("<4sIQI", type_, flags, len(payload), zlib.crc32(payload))
             body += header + struct.pack("<I", zlib.crc32(header)) + payload + bytes(-len(payload) % 8)
-        features = 1 if self.arch == AMDGCN else 0
+        features = (self.arch == AMDGCN) * 1 + bool(self.devices) * 2 + bool(self.processes) * 4
         header = b"\x89KTR\r\n\x1a\n" + struct.pack(
             "<HHIQQI", self.version, 1, len(sections), features, self.header_bytes + len(body), self.header_bytes)
         header += struct.pack("<I", zlib.crc32(header))
         return header + bytes(range(self.header_bytes - 40)) + body
-
-
-def kinds(module, payload_type=NONE, wide=0, name=""):
-    """A site of each kind of event, by kind."""
-    return {kind: module.site(kind, "" if kind in (POP, STOP) else f"{name}{kind}", payload_type, wide)
-            for kind in range(KERNEL + 1, NEXT + 1)}
-
-
-__all__ = ["File", "kinds", "START"]

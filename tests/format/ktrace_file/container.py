@@ -7,7 +7,7 @@ MAGIC = b"\x89KTR\r\n\x1a\n"
 HEADER_BYTES = 40
 SECTION_HEADER_BYTES = 24
 READER_VERSION = 1
-FEATURE_AMDGCN, FEATURE_DEVICES = 1, 2
+FEATURE_AMDGCN, FEATURE_DEVICES, FEATURE_PROCESSES = 1, 2, 4
 FLAG_REQUIRED = 1
 
 
@@ -61,18 +61,20 @@ class Header:
         require(zlib.crc32(data[:36]) == checksum, "the file header is damaged")
         if minimum > READER_VERSION:
             raise Refused(f"a reader of version {minimum} is needed", "version")
-        if self.features & ~(FEATURE_AMDGCN | FEATURE_DEVICES):
+        if self.features & ~(FEATURE_AMDGCN | FEATURE_DEVICES | FEATURE_PROCESSES):
             raise Refused(f"unknown features {self.features:#x}", "version")
         require(len(data) >= bytes_, "cut off")
         require(len(data) <= bytes_, "longer than it says")
-        require(self.bytes >= HEADER_BYTES and self.bytes % 8 == 0 and self.bytes <= len(data), "the first section is nowhere")
+        possible = HEADER_BYTES <= self.bytes <= len(data) and self.bytes % 8 == 0
+        require(possible, "the first section is nowhere")
 
 
 def sections(data, known):
     """The header, and the payloads by type, of those that are `known`."""
     header, payloads = Header(data), {}
     at = header.bytes
-    require(header.sections <= (len(data) - at) // SECTION_HEADER_BYTES, f"{header.sections} sections are more than fit")
+    fit = (len(data) - at) // SECTION_HEADER_BYTES
+    require(header.sections <= fit, f"{header.sections} sections are more than fit")
     for number in range(header.sections):
         require(len(data) - at >= SECTION_HEADER_BYTES, f"section {number} is not there")
         type_, flags, payload_bytes, checksum, header_checksum = struct.unpack_from("<4sIQII", data, at)

@@ -4,7 +4,8 @@ import dataclasses
 import math
 import struct
 
-from .container import FEATURE_AMDGCN, FEATURE_DEVICES, Cursor, Refused, require, sections
+from .container import FEATURE_AMDGCN, FEATURE_DEVICES, FEATURE_PROCESSES, Cursor, Refused, require, sections
+from .processes import Process, read_origin, read_processes
 
 NVIDIA, AMDGCN, HOST = 1, 2, 3
 WIRE_VERSION = 2
@@ -14,7 +15,7 @@ FLAG_PEEK, FLAG_KEEP_LAST, FLAG_SIMULATED = 1, 2, 4
 SLOTS_MAX = 1 << 30  # of a ring, and of a wave
 WAVE_MAGIC = 0x5657544B
 ONCE = (b"INFO", b"ANCH", b"MODS", b"WAVE", b"RING", b"SLOT")
-AT_MOST_ONCE = (b"ORDN", b"DEVS", b"TAKN")
+AT_MOST_ONCE = (b"ORDN", b"DEVS", b"TAKN", b"PROC", b"ORIG")
 
 
 @dataclasses.dataclass
@@ -50,6 +51,7 @@ class Device:
     filtered: int
     anchors: list
     name: bytes
+    process: int = 0
 
 
 @dataclasses.dataclass
@@ -71,9 +73,6 @@ class Info:
     name: bytes = b""
     device: bytes = b""
     warning: bytes = b""
-
-    def capacity(self, lane):
-        return self.lane_ring_slots if lane else self.main_ring_slots
 
 
 @dataclasses.dataclass
@@ -189,36 +188,44 @@ def read_waves(payload, info):
     return waves
 
 
-def read_rings(payload, info, waves, slots):
+def check_capacities(process, has_rings, arch):
+    for slots in (process.main_ring_slots, process.lane_ring_slots):
+        require(slots & (slots - 1) == 0 and slots <= SLOTS_MAX, f"a ring of {slots} slots")
+    if arch == AMDGCN:
+        require(process.lane_ring_slots == 0, "AMD GCN has no rings of other lanes")
+    if has_rings:
+        require(process.main_ring_slots, "rings without a capacity")
+        require(process.lane_ring_slots or arch == AMDGCN, "rings of other lanes without a capacity")
+
+
+def check_ring(ring, capacity, wave, arch):
+    require(ring.lane == 0 if arch == AMDGCN else ring.lane <= 31, f"lane {ring.lane}")
+    require(ring.whole <= 1, f"whole is {ring.whole}")
+    require(capacity and ring.count <= capacity, f"{ring.count} slots of {capacity}")
+    require(not ring.whole or ring.count == capacity, "not all of its slots")
+    if not ring.whole:
+        final = wave.final_counts[ring.lane]
+        require(final >= 8 and final % 8 == 0, f"a final count of {final}")
+        require(ring.count <= final // 8 - 1, f"{ring.count} slots, but a final count of {final}")
+
+
+def read_rings(payload, slots, arch, waves, process_of):
     require(len(payload) % 12 == 0, "RING ends within a ring")
     require(len(slots) % 8 == 0, "SLOT ends within a slot")
-    rings, at = [], 0
+    rings, at, total = [], 0, {}
+    overhang = 8 if arch == AMDGCN else 0
     for ring in (Ring(*fields) for fields in struct.iter_unpack("<IHHI", payload)):
-        what = f"ring {len(rings)}"
-        require(ring.wave < len(waves), f"{what}: there is no wave {ring.wave}")
-        require(ring.lane == 0 if info.arch == AMDGCN else ring.lane <= 31, f"{what}: lane {ring.lane}")
-        require(not rings or (rings[-1].wave, rings[-1].lane) < (ring.wave, ring.lane), f"{what}: not in order")
-        require(ring.whole <= 1, f"{what}: whole is {ring.whole}")
-        capacity = info.capacity(ring.lane)
-        require(ring.count <= capacity, f"{what}: {ring.count} slots of {capacity}")
-        require(not ring.whole or ring.count == capacity, f"{what}: not all of its slots")
-        if not ring.whole:
-            final = waves[ring.wave].final_counts[ring.lane]
-            require(final >= 8 and final % 8 == 0, f"{what}: a final count of {final}")
-            require(ring.count <= final // 8 - 1, f"{what}: {ring.count} slots, but a final count of {final}")
+        require(ring.wave < len(waves), f"ring {len(rings)}: there is no wave {ring.wave}")
+        require(not rings or (rings[-1].wave, rings[-1].lane) < (ring.wave, ring.lane), f"ring {len(rings)}: not in order")
+        check_ring(ring, process_of(ring.wave).capacity(ring.lane), waves[ring.wave], arch)
         end = at + 8 * ring.count
-        overhang = 8 if info.arch == AMDGCN else 0
-        require(end + overhang <= len(slots), f"{what}: its slots are not there")
+        require(end + overhang <= len(slots), f"ring {len(rings)}: its slots are not there")
         ring.slots = tuple(slots[i : i + 8] for i in range(at, end, 8))
         ring.overhang = slots[end : end + overhang]
         at = end + overhang
         rings.append(ring)
-    require(at == len(slots), "slots of no ring")
-    require(not rings or info.main_ring_slots, "rings without a capacity")
-    require(not rings or info.lane_ring_slots or info.arch == AMDGCN, "rings without a capacity")
-    total = {}
-    for ring in rings:
         total[ring.wave] = total.get(ring.wave, 0) + ring.count
+    require(at == len(slots), "slots of no ring")
     require(all(count <= SLOTS_MAX for count in total.values()), "more slots in a wave than there can be")
     return rings
 
@@ -231,7 +238,6 @@ def read_devices(payload, info, modules):
     for _ in range(count):
         ordinal, places, khz, step, capability, anchors, regions, dropped, filtered = cursor.take("6I3Q")
         require(anchors <= cursor.left() // 24, "DEVS ends within a device")
-        require(all(device.ordinal != ordinal for device in devices), f"two devices with the number {ordinal}")
         anchors = read_anchors(cursor, anchors)
         devices.append(Device(ordinal, places, khz, step, capability, regions, dropped, filtered, anchors, cursor.string()))
     for module in modules:
@@ -276,12 +282,36 @@ class Sections:
             self.devices = read_devices(payloads[b"DEVS"], info, self.modules)
         else:
             self.devices = [self.one_device(ordinal or 0, anchors)]
-        self.waves = read_waves(payloads[b"WAVE"], info)
-        self.rings = read_rings(payloads[b"RING"], info, self.waves, payloads[b"SLOT"])
+        self.read_processes(payloads)
         self.module_by_number = {module.number: module for module in self.modules}
+        self.waves = read_waves(payloads[b"WAVE"], info)
         if len(self.devices) > 1:
             for number, wave in enumerate(self.waves):
                 require(wave.module in self.module_by_number, f"wave {number}: there is no module {wave.module}")
+        self.rings = read_rings(payloads[b"RING"], payloads[b"SLOT"], info.arch, self.waves, self.process_of)
+        several = len(self.processes) > 1
+        for process in self.processes:
+            nothing = several and not process.main_ring_slots and not process.lane_ring_slots
+            check_capacities(process, self.rings and not nothing, info.arch)
+
+    def read_processes(self, payloads):
+        """PROC and ORIG."""
+        info, several = self.info, b"PROC" in payloads
+        require(bool(self.header.features & FEATURE_PROCESSES) == several, "features do not fit the processes")
+        if several:
+            require(b"DEVS" in payloads and b"ORIG" in payloads, "PROC is not there without DEVS and ORIG")
+            require(not (info.main_ring_slots or info.lane_ring_slots or info.buffer_bytes), "INFO tells of one process")
+            self.processes, self.timelines = read_processes(payloads[b"PROC"], self.devices, self.modules)
+        else:
+            self.processes, self.timelines = [Process(info.main_ring_slots, info.lane_ring_slots, info.buffer_bytes)], [0]
+        of_process = [(device.process, device.ordinal) for device in self.devices]
+        require(len(set(of_process)) == len(of_process), "two devices of a process with one number")
+        self.origin = read_origin(payloads[b"ORIG"], len(self.processes), len(self.devices)) if b"ORIG" in payloads else None
+
+    def process_of(self, wave):
+        """Of a wave by its number."""
+        module = self.module_by_number.get(self.waves[wave].module) if len(self.processes) > 1 else None
+        return self.processes[self.devices[module.device].process if module else 0]
 
     def one_device(self, ordinal, anchors):
         info = self.info

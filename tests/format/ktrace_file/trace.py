@@ -44,7 +44,8 @@ class Trace:
 
     def wave(self, number, wave, records):
         module = self.sections.module_by_number.get(wave.module)
-        decoded = [rings.decode(record, self.info.capacity(record.lane), wave, module) for record in records]
+        process = self.sections.process_of(number)
+        decoded = [rings.decode(record, process.capacity(record.lane), wave, module) for record in records]
         ambiguous = any([clocks.resolve(ring, wave) for ring in decoded])
         events = clocks.merge(decoded)
         pairing.pair(events, self.info.arch)
