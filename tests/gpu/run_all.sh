@@ -7,13 +7,14 @@
 # compute-sanitizer is on the PATH, memcheck and racecheck run over small cases afterwards. PyTorch's tests run in the
 # environment's PYTHON (python3), with KTRACE_LIBRARY (BIN_DIR/../../libktrace.so.0) and KTRACE_TORCH_CUBIN
 # (BIN_DIR/torch_layer.cubin), and the documentation's with KTRACE_DOCS_SITE (BIN_DIR/../docs/site, which `ctest -L docs` makes
-# and fills). What fails does not keep the rest from running. --only may be repeated, and leaves the sanitizer out.
+# and fills); test_watch runs KTRACE_COMMAND (BIN_DIR/../../bin/ktrace). What fails does not keep the rest from running. --only may be
+# repeated, and leaves the sanitizer out.
 #
 # Exit status: 0, or 1 when a program failed or found errors, or 77 when every program was skipped.
 set -u
 
 if [ $# -lt 2 ]; then
-    sed -n '2,14s/^# \{0,1\}//p' "$0"
+    sed -n '2,15s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 bin=$1
@@ -48,7 +49,7 @@ mkdir -p "$out" || exit 2
 programs="test_divergence test_divergence_debug test_divergence_rdc test_divergence_shared_runtime test_payloads"
 programs="$programs test_payload_forms test_capacity test_reading test_filters test_launches test_concurrent_read test_collection"
 programs="$programs test_output test_graph test_graph_construction test_multi_device test_peek test_modules test_modules_rdc"
-programs="$programs test_program test_truth test_doctor test_torch_graph test_python_torch test_docs"
+programs="$programs test_program test_truth test_doctor test_torch_graph test_python_torch test_docs test_watch"
 for name in $chosen; do
     case " $programs " in
     *" $name "*) ;;
@@ -85,7 +86,9 @@ report() {
     fi
 }
 
-# of PyTorch, whose tests are scripts
+# of what is tested by scripts
+export KTRACE_COMMAND="${KTRACE_COMMAND:-$bin/../../bin/ktrace}"
+export KTRACE_WATCHED="${KTRACE_WATCHED:-$bin/watched}"
 export KTRACE_LIBRARY="${KTRACE_LIBRARY:-$bin/../../libktrace.so.0}"
 export KTRACE_TORCH_CUBIN="${KTRACE_TORCH_CUBIN:-$bin/torch_layer.cubin}"
 # of scripts that run the command

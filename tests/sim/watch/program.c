@@ -1,6 +1,6 @@
 /* program.c - what watch.py watches: hangs in a kernel on the simulator until it is told to go on.
  *
- *     program capture|end|process-wide|fork
+ *     program CODE_OBJECT capture|end|process-wide|fork
  *
  * Lines of standard input are commands, and each is answered by one on standard output: "begin" a capture, "launch" the kernel and
  * wait for it, "go" on (which may come while it waits), "end" the capture. With `end` it is ktrace_capture_end that waits, with
@@ -89,8 +89,8 @@ int main(int argc, char **argv)
     char line[64];
     if (argc != 3)
         return 2;
-    how = argv[1];
-    must(hipModuleLoad(&module, argv[2]) == hipSuccess, "hipModuleLoad");
+    how = argv[2];
+    must(hipModuleLoad(&module, argv[1]) == hipSuccess, "hipModuleLoad");
     must(hipModuleGetFunction(&kernel, module, "pipeline") == hipSuccess, "hipModuleGetFunction");
     must(hipHostMalloc((void **)&flag, sizeof *flag, 0) == hipSuccess, "hipHostMalloc");
     must(ktrace_attach_hip_module(module) == 0, "ktrace_attach_hip_module");
