@@ -166,10 +166,9 @@ class Checked:
             HOME=home, PATH=search_path(self.site), PYTHONPATH=f"{ROOT}/bindings/python", PYTHONDONTWRITEBYTECODE="1",
             LC_ALL="C.UTF-8", TERM="dumb", NO_COLOR="1", COLUMNS="130",
         )
-        # Where there is a GPU pages show the same as where there is none.
-        simulator = glob.glob(f"{home}/.local/lib*/libktrace_sim.so")
-        if simulator:
-            environment.update(KTRACE_HIP_LIBRARY=simulator[0])
+        # Where there is a GPU pages show the same as where there is none; and Python's package takes what is installed.
+        for variable, name in (("KTRACE_HIP_LIBRARY", "libktrace_sim.so"), ("KTRACE_LIBRARY", "libktrace.so.0")):
+            environment.update({variable: path for path in glob.glob(f"{home}/.local/lib*/{name}")})
         shell_said = session.run(self.steps, self.folder, self.out, environment, TIMEOUT)
         for step in self.steps:
             if step.gpu:
