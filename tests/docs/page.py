@@ -30,7 +30,7 @@ class Block:
     def kind_of(self, language):
         if "text" in self.comments or language in TEXT:
             return "text"
-        if language in COMMANDS or self.language is None:
+        if self.language is None or language in COMMANDS and "file" not in self.comments:
             return "commands"
         return "code" if language else "output"
 

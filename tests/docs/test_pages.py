@@ -16,7 +16,7 @@ from page import Mistake
 
 RIGHT = """
 <!-- file: hello.sh -->
-```sh-source
+```sh
 echo "hello, $1"
 ```
 
