@@ -1,11 +1,9 @@
 #include "watch.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 #include "capture.h"
 #include "error.h"
 #include "log.h"
+#include "own_thread.h"
 #include "trace_file.h"
 #include "watch_wire.h"
 
@@ -263,14 +262,6 @@ static void end_watching(void)
     close_all();
 }
 
-/* Code that a thread runs must not be unmapped, and one that waits for a driver cannot be ended. */
-static void stay_loaded(void)
-{
-    Dl_info self;
-    if (dladdr((const void *)&descriptors, &self) && self.dli_fname)
-        (void)!dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
 static int fail_errno(const char *attempted)
 {
     return kt_fail(KTRACE_ERROR_IO, "%s: %s", attempted, strerror(errno));
@@ -294,19 +285,15 @@ static int open_listener(void)
 
 static int start_threads(void)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's */
-    int error = pthread_create(&looking, NULL, look_when_asked, NULL);
+    int error = kt_own_thread_start(&looking, look_when_asked, NULL);
     if (error == 0) {
-        error = pthread_create(&listening, NULL, listen_for_ever, NULL);
+        error = kt_own_thread_start(&listening, listen_for_ever, NULL);
         if (error) { /* the other one finds that it ended */
             __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
             count_up(descriptors.wanted);
             pthread_join(looking, NULL);
         }
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error ? kt_fail(KTRACE_ERROR_IO, "starting a thread: %s", strerror(error)) : KTRACE_OK;
 }
 
@@ -320,7 +307,6 @@ static int start(void)
     descriptors.ready = eventfd(0, EFD_CLOEXEC);
     if (descriptors.stop < 0 || descriptors.wanted < 0 || descriptors.ready < 0)
         return fail_errno("making an eventfd");
-    stay_loaded();
     return start_threads();
 }
 

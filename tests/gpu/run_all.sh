@@ -7,14 +7,13 @@
 # compute-sanitizer is on the PATH, memcheck and racecheck run over small cases afterwards. PyTorch's tests run in the
 # environment's PYTHON (python3), with KTRACE_LIBRARY (BIN_DIR/../../libktrace.so.0) and KTRACE_TORCH_CUBIN
 # (BIN_DIR/torch_layer.cubin), and the documentation's with KTRACE_DOCS_SITE (BIN_DIR/../docs/site, which `ctest -L docs` makes
-# and fills); test_watch runs KTRACE_COMMAND (BIN_DIR/../../bin/ktrace). What fails does not keep the rest from running. --only may be
-# repeated, and leaves the sanitizer out.
+# and fills). What fails does not keep the rest from running. --only may be repeated, and leaves the sanitizer out.
 #
 # Exit status: 0, or 1 when a program failed or found errors, or 77 when every program was skipped.
 set -u
 
 if [ $# -lt 2 ]; then
-    sed -n '2,15s/^# \{0,1\}//p' "$0"
+    sed -n '2,14s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 bin=$1
@@ -86,13 +85,12 @@ report() {
     fi
 }
 
-# of what is tested by scripts
-export KTRACE_COMMAND="${KTRACE_COMMAND:-$bin/../../bin/ktrace}"
-export KTRACE_WATCHED="${KTRACE_WATCHED:-$bin/watched}"
+# of PyTorch, whose tests are scripts
 export KTRACE_LIBRARY="${KTRACE_LIBRARY:-$bin/../../libktrace.so.0}"
 export KTRACE_TORCH_CUBIN="${KTRACE_TORCH_CUBIN:-$bin/torch_layer.cubin}"
 # of scripts that run the command
 export KTRACE="${KTRACE:-$bin/../../bin/ktrace}"
+export KTRACE_WATCHED="${KTRACE_WATCHED:-$bin/watched}"
 # what pages of the documentation have built, by `ctest -L docs`
 export KTRACE_DOCS_SITE="${KTRACE_DOCS_SITE:-$bin/../docs/site}"
 

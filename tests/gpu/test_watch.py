@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`ktrace watch` on a kernel that hangs, from another process, on a GPU.
 
-    KTRACE_COMMAND=.../bin/ktrace KTRACE_WATCHED=.../tests/gpu/watched test_watch.py [OPTION...]
+    KTRACE=.../bin/ktrace KTRACE_WATCHED=.../tests/gpu/watched test_watch.py [OPTION...]
 
       --only CASE     this case; may be repeated
       --list          the names of the cases
@@ -135,14 +135,14 @@ def run():
     if arguments.list:
         print("\n".join(cases))
         return 0
-    for name in ("KTRACE_COMMAND", "KTRACE_WATCHED"):
+    for name in ("KTRACE", "KTRACE_WATCHED"):
         if not os.access(os.environ.get(name, ""), os.X_OK):
             skip(f"{name} names no program: {os.environ.get(name)}")
     watched = os.path.realpath(os.environ["KTRACE_WATCHED"])
     tried = subprocess.run([watched, "capture"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if tried.returncode == 77:
         skip(tried.stderr.strip())
-    failed = main(cases, Setup(os.environ["KTRACE_COMMAND"], watched), arguments.only)
+    failed = main(cases, Setup(os.environ["KTRACE"], watched), arguments.only)
     print(f"{len(failed)} failed" if failed else f"{len(arguments.only or cases)} cases passed")
     return 1 if failed else 0
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "error.h"
 
@@ -121,7 +122,8 @@ void fake_memory_free(void *memory)
 static int fake_to_host(struct kt_backend *backend, void *data, uint64_t address, uint64_t row_bytes,
                         uint64_t pitch_bytes, uint64_t rows, int peek)
 {
-    (void)peek;
+    while (peek && __atomic_load_n(&of(backend)->hang_peek, __ATOMIC_ACQUIRE))
+        usleep(1000);
     for (uint64_t row = 0; row < rows; row++)
         memcpy((unsigned char *)data + row * row_bytes, (const void *)(uintptr_t)(address + row * pitch_bytes),
                row_bytes);

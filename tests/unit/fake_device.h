@@ -23,6 +23,7 @@ struct fake_device {
     int fail_writes;        /* not 0: to_device fails */
     int hang;               /* atomic; not 0: synchronize waits until it is 0 */
     int waiting;            /* atomic; synchronize waits so */
+    int hang_peek;          /* atomic; not 0: to_host of a peek waits until it is 0 */
     uint64_t last_write;    /* bytes of the latest to_device */
     uint64_t bytes_to_host; /* copied so far */
     uint64_t writes;        /* to_device calls so far */
