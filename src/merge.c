@@ -48,7 +48,7 @@ static int is_given(const char *text)
 static int check_options(const struct kt_merge *merge)
 {
     const struct ktrace_merge_options *options = &merge->options;
-    if (options->align != KTRACE_ALIGN_CLOCKS && options->align != KTRACE_ALIGN_START)
+    if (options->align != KTRACE_ALIGN_HOST && options->align != KTRACE_ALIGN_START)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_merge_options.align is %d, which is no enum ktrace_merge_align",
                        options->align);
     if (options->labels && options->label_count != merge->count)

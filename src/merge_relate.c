@@ -53,42 +53,14 @@ static int shares_device(const struct kt_merge *merge, uint32_t body, uint64_t *
 
 /* ---- A host's clock that somebody set ----------------------------------------------------------------------------- */
 
-/* What CLOCK_REALTIME was ahead of CLOCK_MONOTONIC of one kernel. */
-struct distance {
-    int64_t low_ns, high_ns;
-};
-
-static struct distance distance_of(const struct kt_clock_reading *reading)
-{
-    return (struct distance){(int64_t)(reading->real_before_ns - reading->monotonic_ns),
-                             (int64_t)(reading->real_after_ns - reading->monotonic_ns)};
-}
-
-/* 0: nothing was read. Where readings contradict each other the clock was set between them, which each device's contradiction
- * tells of; the first one holds. */
-static int distance_in(struct distance *out, const struct kt_process *process)
-{
-    if (process->reading_count == 0 || !*process->boot)
-        return 0;
-    *out = distance_of(&process->readings[0]);
-    struct distance all = *out;
-    for (uint32_t i = 1; i < process->reading_count; i++) {
-        const struct distance next = distance_of(&process->readings[i]);
-        all.low_ns = next.low_ns > all.low_ns ? next.low_ns : all.low_ns;
-        all.high_ns = next.high_ns < all.high_ns ? next.high_ns : all.high_ns;
-    }
-    if (all.low_ns <= all.high_ns)
-        *out = all;
-    return 1;
-}
-
 /* What to add to the times of `process` so that they are of the host's clock as it was for `reference`, which ran under the same
  * kernel: 0 where both readings may be of a clock that nobody set. */
 static int set_meanwhile(int64_t *shift_ns, uint32_t *uncertainty_ns, const struct kt_process *process,
                          const struct kt_process *reference)
 {
-    struct distance own, other;
-    if (strcmp(process->boot, reference->boot) != 0 || !distance_in(&own, process) || !distance_in(&other, reference))
+    struct kt_clock_distance own, other;
+    if (!*process->boot || strcmp(process->boot, reference->boot) != 0 || !kt_process_clock_distance(&own, process) ||
+        !kt_process_clock_distance(&other, reference))
         return 0;
     int64_t low_ns, high_ns;
     if (__builtin_sub_overflow(other.low_ns, own.high_ns, &low_ns) ||
@@ -255,7 +227,7 @@ int kt_merge_relate(struct kt_merge *merge)
     if (!merge->timeline_begins_ns)
         return KTRACE_ERROR_MEMORY;
     int status = check_offsets(merge);
-    if (status == 0 && merge->options.align == KTRACE_ALIGN_CLOCKS)
+    if (status == 0 && merge->options.align == KTRACE_ALIGN_HOST)
         return relate_by_clocks(merge);
     if (status == 0)
         status = check_bodies(merge);

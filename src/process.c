@@ -189,3 +189,29 @@ int kt_process_join(struct kt_process *process, const struct kt_process *more)
     process->reading_count = join_readings(readings, (uint32_t)readings_count);
     return 0;
 }
+
+/* ---- The host's clocks -------------------------------------------------------------------------------------------- */
+
+static struct kt_clock_distance distance_of(const struct kt_clock_reading *reading)
+{
+    return (struct kt_clock_distance){.low_ns = (int64_t)(reading->real_before_ns - reading->monotonic_ns),
+                                      .high_ns = (int64_t)(reading->real_after_ns - reading->monotonic_ns)};
+}
+
+int kt_process_clock_distance(struct kt_clock_distance *out, const struct kt_process *process)
+{
+    if (process->reading_count == 0)
+        return 0;
+    struct kt_clock_distance all = distance_of(&process->readings[0]);
+    *out = all;
+    for (uint32_t i = 1; i < process->reading_count; i++) {
+        const struct kt_clock_distance next = distance_of(&process->readings[i]);
+        all.low_ns = next.low_ns > all.low_ns ? next.low_ns : all.low_ns;
+        all.high_ns = next.high_ns < all.high_ns ? next.high_ns : all.high_ns;
+    }
+    if (all.low_ns <= all.high_ns)
+        *out = all;
+    else
+        out->was_set = 1;
+    return 1;
+}

@@ -67,6 +67,14 @@ int kt_process_reads_overlap(const struct kt_process *a, const struct kt_process
 /* What `more`, the same process, has beyond. KTRACE_ERROR_MEMORY: `process` is as it was. */
 int kt_process_join(struct kt_process *process, const struct kt_process *more);
 
+/* What CLOCK_REALTIME was ahead of CLOCK_MONOTONIC. */
+struct kt_clock_distance {
+    int64_t low_ns, high_ns;
+    int was_set; /* readings contradict each other, as somebody set the clock between two: this is the first one's */
+};
+/* 0: the clocks were not read. */
+int kt_process_clock_distance(struct kt_clock_distance *out, const struct kt_process *process);
+
 int kt_id_is_known(const uint8_t id[KT_ID_BYTES]);
 /* "f05ffc01-4a82-5c2c-a8a7-fd6b2a5b7b3a"; "" where it is not known. */
 enum { KT_ID_TEXT_BYTES = 37 };

@@ -101,8 +101,9 @@ static void say_processes(struct kt_text *sentence, const struct ktrace_trace *t
     const char *first = trace->processes[snapshot->devices[trace->timeline_device].process].label;
     if (list_processes(&realtime, trace, KTRACE_RELATION_REALTIME))
         kt_put(sentence,
-               "%sthe times of %s are related to those of %s by CLOCK_REALTIME of two hosts, or of hosts that are not "
-               "known: besides what is stated they are as far apart as these clocks were, which is not known",
+               "%sthe times of %s are related to those of %s by the hosts' CLOCK_REALTIME, as they ran on different "
+               "hosts or "
+               "did not say where: how well these clocks agreed is not known",
                sentence->length ? "; " : "", realtime.text, first);
     if (list_processes(&placed, trace, KTRACE_RELATION_PLACED))
         kt_put(sentence,

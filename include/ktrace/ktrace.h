@@ -526,8 +526,8 @@ KTRACE_API int ktrace_trace_launches_json(char **out, const struct ktrace_trace 
 /* ---- Merging --------------------------------------------------------------------------------------------------- */
 
 enum ktrace_merge_align {
-    KTRACE_ALIGN_CLOCKS = 0, /* by clocks: of one device, of the host, of hosts. What none relates is refused */
-    KTRACE_ALIGN_START = 1   /* each trace's first wave at the begin of the timeline, whatever clocks say */
+    KTRACE_ALIGN_HOST = 0, /* by clocks: of a device that both recorded, else of the host. What none relates is refused */
+    KTRACE_ALIGN_START = 1 /* each trace's first wave at the begin of the timeline, whatever clocks say */
 };
 
 /* Start from KTRACE_MERGE_OPTIONS_INIT. */

@@ -29,7 +29,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_demo, cli_diff, cli_doctor, cli_report, cli_info, cli_summary, cli_launches,
-    cli_export, cli_sites, cli_events, cli_completion, cli_record, cli_watch;
+    cli_export, cli_merge, cli_sites, cli_events, cli_completion, cli_record, cli_watch;
 extern const struct cli_command *const cli_commands[]; /* in the order of `ktrace --help`; NULL-terminated */
 
 /* "ktrace: <sentence>" on standard error, with what could drive a terminal made visible. Returns CLI_FAILURE. */

@@ -1,5 +1,6 @@
 #include "cli.h"
 #include "fields.h"
+#include "info.h"
 #include "kinds.h"
 #include "progress.h"
 #include "terminal.h"
@@ -15,7 +16,7 @@
 
 typedef struct kt_string text;
 
-enum { LABELS = 19 }; /* columns */
+enum { LABELS = INFO_LABELS };
 
 static void count(text *out, const char *name, uint64_t value)
 {
@@ -94,6 +95,7 @@ static void append_target(text *out, const struct kt_device *device, uint32_t ar
     else if (device->capability)
         cli_field(out, LABELS, "compute capability", "%u.%u", device->capability / 10, device->capability % 10);
     cli_field(out, LABELS, kt_places_word(arch), "%u", device->places);
+    info_identity(out, device);
 }
 
 static void append_device_clock(text *out, const struct kt_device *device)
@@ -117,13 +119,13 @@ static void append_capture(text *out, const struct ktrace_trace *trace)
         cli_field(out, LABELS, "time", "simulated: no measure of any hardware");
     if (!several)
         append_device_clock(out, &snapshot->devices[0]);
-    cli_field(out, LABELS, "buffer", "%" PRIu64 " bytes%s, %" PRIu64 " waves fit", snapshot->processes[0].buffer_bytes,
-              several ? " on each" : "", snapshot->regions);
-    if (snapshot->arch == KTRACE_ARCH_AMDGCN)
-        cli_field(out, LABELS, "rings", "%u slots for each wave", snapshot->processes[0].main_ring_slots);
-    else
-        cli_field(out, LABELS, "rings", "%u slots for lane 0, %u for every other lane",
-                  snapshot->processes[0].main_ring_slots, snapshot->processes[0].lane_ring_slots);
+    if (snapshot->process_count == 1) {
+        cli_field(out, LABELS, "buffer", "%" PRIu64 " bytes%s, %" PRIu64 " waves fit",
+                  snapshot->processes[0].buffer_bytes, several ? " on each" : "", snapshot->regions);
+        info_rings(out, snapshot, 0);
+    } else {
+        cli_field(out, LABELS, "processes", "%u", snapshot->process_count);
+    }
     cli_field(out, LABELS, "taken", "%s",
               snapshot->flags & KT_SNAPSHOT_PEEK ? "while kernels could be running" : "after the kernels had ended");
     cli_field(out, LABELS, "wrapped rings", "%s",
@@ -138,9 +140,7 @@ static void append_devices(text *out, const struct ktrace_trace *trace)
         const struct kt_trace_device *more = &trace->devices[i];
         text times = KT_STRING_INIT;
         kt_device_times(&times, trace, i);
-        char title[32];
-        snprintf(title, sizeof title, "Device %u", device->ordinal);
-        cli_heading(out, title);
+        info_heading(out, "Device", more->number);
         cli_field_visible(out, LABELS, "name", device->name);
         append_target(out, device, snapshot->arch);
         append_device_clock(out, device);
@@ -169,8 +169,8 @@ static void append_contents(text *out, const struct ktrace_trace *trace)
     count(out, "slots", snapshot->slot_count);
     count_with_note(out, "events", trace->event_count, "a next that ends a range and begins one is two");
     if (snapshot->device_count > 1)
-        cli_field(out, LABELS, "begins at", "%" PRIu64 " ns on the clock of device %u", trace->origin_ns,
-                  snapshot->devices[trace->timeline_device].ordinal);
+        cli_field(out, LABELS, "begins at", "%" PRIu64 " ns on the clock of %s", trace->origin_ns,
+                  trace->devices[trace->timeline_device].words);
     else
         cli_field(out, LABELS, "begins at", "%" PRIu64 " ns on the device's clock", trace->origin_ns);
     cli_field(out, LABELS, "duration", "%.3f us", (double)trace->duration_ps / 1e6);
@@ -204,8 +204,8 @@ static void append_clocks(text *out, const struct ktrace_trace *trace)
             loosest = &trace->place_clocks[i];
     cli_field(out, LABELS, "places fitted", "%u", trace->place_clock_count);
     if (loosest && trace->snapshot->device_count > 1)
-        cli_field(out, LABELS, "least certain", "device %u, place %u: +-%.3f ns, anchors: %u",
-                  trace->snapshot->devices[loosest->device].ordinal, loosest->place, loosest->uncertainty_ns,
+        cli_field(out, LABELS, "least certain", "%s, place %u: +-%.3f ns, anchors: %u",
+                  trace->devices[loosest->device].words, loosest->place, loosest->uncertainty_ns,
                   loosest->anchor_count);
     else if (loosest)
         cli_field(out, LABELS, "least certain", "place %u: +-%.3f ns, anchors: %u", loosest->place,
@@ -227,14 +227,17 @@ static void append_site(text *out, const struct kt_site *site)
     kt_string_append(out, "\n");
 }
 
-static void append_modules(text *out, const struct kt_snapshot *snapshot)
+static void append_modules(text *out, const struct ktrace_trace *trace)
 {
+    const struct kt_snapshot *snapshot = trace->snapshot;
     cli_heading(out, "Modules and sites");
     for (uint64_t i = 0; i < snapshot->module_count; i++) {
         const struct kt_module *module = &snapshot->modules[i];
         kt_string_printf(out, "  module %u", module->number);
-        if (snapshot->device_count > 1)
-            kt_string_printf(out, " of device %u", snapshot->devices[module->device].ordinal);
+        if (snapshot->device_count > 1) {
+            kt_string_append(out, " of ");
+            kt_string_append_visible(out, trace->devices[module->device].words);
+        }
         kt_string_printf(out, ": %u sites\n", module->site_count);
         for (uint32_t k = 0; k < module->site_count; k++)
             append_site(out, &module->sites[k]);
@@ -257,8 +260,10 @@ static void append_launches(text *out, const struct ktrace_trace *trace)
         else
             kt_string_printf(out, "grid id %" PRIu64, launch->grid_id);
         kt_string_printf(out, ", occurrence %u", launch->occurrence);
-        if (trace->snapshot->device_count > 1)
-            kt_string_printf(out, ", device %u", trace->snapshot->devices[launch->device].ordinal);
+        if (trace->snapshot->device_count > 1) {
+            kt_string_append(out, ", ");
+            kt_string_append_visible(out, trace->devices[launch->device].words);
+        }
         kt_string_append(out, "\n");
         kt_string_printf(out,
                          "     %.3f us from %.3f us, %" PRIu64 " of %" PRIu64 " waves, %" PRIu64 " events, %" PRIu64
@@ -288,7 +293,28 @@ static void append_waves(text *out, const struct ktrace_trace *trace)
     }
 }
 
-static int print_info(const char *path, const void *data, size_t bytes, bool with_waves)
+enum format { TEXT, WITH_WAVES, JSON };
+
+static int append_all(text *out, const char *path, const struct kt_file_index *index, const struct ktrace_trace *trace,
+                      enum format format)
+{
+    append_file(out, path, index);
+    append_capture(out, trace);
+    info_processes(out, trace);
+    if (trace->snapshot->device_count > 1)
+        append_devices(out, trace);
+    append_contents(out, trace);
+    append_losses(out, trace);
+    append_clocks(out, trace);
+    append_modules(out, trace);
+    append_launches(out, trace);
+    if (format == WITH_WAVES)
+        append_waves(out, trace);
+    append_sections(out, index);
+    return 0;
+}
+
+static int print_info(const char *path, const void *data, size_t bytes, enum format format)
 {
     struct kt_file_index index;
     struct ktrace_trace *trace;
@@ -301,31 +327,32 @@ static int print_info(const char *path, const void *data, size_t bytes, bool wit
         kt_file_index_free(&index);
         return cli_error_in_file(path);
     }
-    text out = cli_text();
-    append_file(&out, path, &index);
-    append_capture(&out, trace);
-    if (trace->snapshot->device_count > 1)
-        append_devices(&out, trace);
-    append_contents(&out, trace);
-    append_losses(&out, trace);
-    append_clocks(&out, trace);
-    append_modules(&out, trace->snapshot);
-    append_launches(&out, trace);
-    if (with_waves)
-        append_waves(&out, trace);
-    append_sections(&out, &index);
+    text out = format == JSON ? (text)KT_STRING_INIT : cli_text();
+    const int status =
+        format == JSON ? info_json(&out, path, &index, trace) : append_all(&out, path, &index, trace, format);
     ktrace_trace_destroy(trace);
     kt_file_index_free(&index);
-    return cli_print_string(&out);
+    if (status == 0)
+        return cli_print_string(&out);
+    kt_string_destroy(&out);
+    return cli_error_library();
 }
 
 static int run(int argc, char **argv)
 {
-    static const struct option options[] = {{"waves", no_argument, NULL, 'w'}, CLI_HELP_OPTION, {0}};
-    bool with_waves = false;
-    for (int option; (option = cli_option(&cli_info, argc, argv, ":hw", options)) != -1;) {
+    static const struct option options[] = {
+        {"waves", no_argument, NULL, 'w'}, {"json", no_argument, NULL, 'j'}, CLI_HELP_OPTION, {0}};
+    enum format format = TEXT;
+    for (int option; (option = cli_option(&cli_info, argc, argv, ":hwj", options)) != -1;) {
+        const enum format asked = option == 'j' ? JSON : WITH_WAVES;
         switch (option) {
-        case 'w': with_waves = true; break;
+        case 'j':
+        case 'w':
+            if (format != TEXT && format != asked)
+                return cli_error_usage(&cli_info,
+                                       "'--waves' and '--json' do not go together: waves are in the text only");
+            format = asked;
+            break;
         case 'h': return CLI_OK;
         default: return CLI_USAGE;
         }
@@ -340,7 +367,7 @@ static int run(int argc, char **argv)
     cli_progress_end();
     if (result < 0)
         return cli_error_library();
-    int status = print_info(path, data, bytes, with_waves);
+    int status = print_info(path, data, bytes, format);
     free(data);
     return status;
 }
@@ -348,15 +375,17 @@ static int run(int argc, char **argv)
 const struct cli_command cli_info = {
     .name = "info",
     .brief = "print everything about a trace file",
-    .help = "Usage: ktrace info [--waves] FILE.ktrace\n"
+    .help = "Usage: ktrace info [--waves | --json] FILE.ktrace\n"
             "\n"
-            "The device, how the capture was set up, what is in the file and what is missing, clocks,\n"
-            "modules and their sites, launches, and the sections of the file: where each begins, and the\n"
-            "bytes of its payload behind a header of 24. Of the events, a next (KTRACE_RANGE_NEXT) that\n"
-            "ends a range and begins one counts as two, though it takes one slot.\n"
+            "The device, how the capture was set up, who recorded and where, what is in the file and what is\n"
+            "missing, clocks, modules and their sites, launches, and the sections of the file: where each\n"
+            "begins, and the bytes of its payload behind a header of 24. Of the events, a next\n"
+            "(KTRACE_RANGE_NEXT) that ends a range and begins one counts as two, though it takes one slot.\n"
             "\n"
             "Options:\n"
             "  -w, --waves  list every wave too\n"
+            "  -j, --json   as JSON, with each process that recorded and each device, but without sites and\n"
+            "               launches: 'ktrace sites --json' and 'ktrace launches --json' have those\n"
             "  -h, --help   print this\n",
     .run = run,
 };

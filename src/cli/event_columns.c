@@ -134,9 +134,9 @@ static void put_left(struct kt_text_sink *out, const char *text, int width)
 
 static void put_right(struct kt_text_sink *out, const char *text, int width)
 {
-    const int columns = (int)strlen(text);
+    const int columns = visible_columns(text);
     kt_text_spaces(out, 2 + (size_t)(width > columns ? width - columns : 0));
-    kt_text(out, text);
+    put_visible(out, text);
 }
 
 static void put_uint(struct kt_text_sink *out, uint64_t number, int width)

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 const struct cli_command *const cli_commands[] = {
-    &cli_demo,   &cli_record, &cli_doctor, &cli_info,   &cli_summary, &cli_launches,   &cli_sites,
-    &cli_events, &cli_export, &cli_diff,   &cli_report, &cli_watch,   &cli_completion, NULL};
+    &cli_demo,   &cli_record, &cli_doctor, &cli_info,   &cli_summary, &cli_launches,   &cli_sites, &cli_events,
+    &cli_export, &cli_merge,  &cli_diff,   &cli_report, &cli_watch,   &cli_completion, NULL};
 enum { COMMAND_COUNT = sizeof cli_commands / sizeof *cli_commands - 1 };
 
 /* ---- Messages ---------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 
 /* ---- Where it goes ------------------------------------------------------------------------------------------------- */
 
-static bool same_file(const char *a, const char *b)
+bool cli_same_file(const char *a, const char *b)
 {
     struct stat a_status, b_status;
     return stat(a, &a_status) == 0 && stat(b, &b_status) == 0 && S_ISREG(a_status.st_mode) &&
@@ -46,7 +46,7 @@ int cli_output_check(const struct cli_command *command, const struct kt_exporter
     if (cli_is_folder(output))
         return cli_error("%s: this is a folder: name a file in it with '-o'%s", output,
                          command == &cli_export ? ", or write a file for each launch with '--launches'" : "");
-    if (!to_stdout && same_file(input, output))
+    if (!to_stdout && cli_same_file(input, output))
         return cli_error("%s: the output would replace the input: name another file with '-o'", output);
     return CLI_OK;
 }

@@ -7,6 +7,8 @@
 #include "../export/export.h"
 
 bool cli_is_folder(const char *path);
+/* Both are there, and one regular file. */
+bool cli_same_file(const char *a, const char *b);
 
 /* Whether `output`, "-" for standard output, can take what an exporter makes of the file `input`: it is no folder, it is not
  * that file, and of what is no text, or no reader's, not a terminal. CLI_OK, or an exit status after an error. */
