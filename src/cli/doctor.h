@@ -91,6 +91,9 @@ struct doctor_tools {
 };
 void doctor_find_tools(struct doctor_tools *out);
 void doctor_free_tools(struct doctor_tools *tools);
+/* A program through PATH, then, by a name of its own, in the folders (NULL ends them) that vendors install to: free() it. NULL: there is
+ * none. */
+char *doctor_find_program(const char *name, const char *elsewhere_name, const char *const *elsewhere);
 
 /* ---- Saying it: doctor_text.c, doctor_json.c ----------------------------------------------------------------------- */
 

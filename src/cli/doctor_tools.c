@@ -15,8 +15,7 @@ static char *program_in(const char *directory, const char *name)
     return NULL;
 }
 
-/* Through PATH, then in the folders (NULL ends them) that vendors install to. */
-static char *find_program(const char *name, const char *elsewhere_name, const char *const *elsewhere)
+char *doctor_find_program(const char *name, const char *elsewhere_name, const char *const *elsewhere)
 {
     const char *environment = getenv("PATH");
     char *directories = strdup(environment ? environment : "");
@@ -36,7 +35,7 @@ static char *find_nvcc(void)
     const char *toolkit = getenv("CUDA_PATH");
     char *beside = toolkit && *toolkit ? demo_join(toolkit, "bin") : NULL;
     const char *const elsewhere[] = {beside ? beside : "/usr/local/cuda/bin", "/usr/local/cuda/bin", NULL};
-    char *found = find_program("nvcc", "nvcc", elsewhere);
+    char *found = doctor_find_program("nvcc", "nvcc", elsewhere);
     free(beside);
     return found;
 }
@@ -64,10 +63,10 @@ void doctor_find_tools(struct doctor_tools *out)
                              "not found: install NVIDIA's CUDA toolkit (package cuda-toolkit-13-0 of NVIDIA's "
                              "repository, or pip's nvidia-cuda-nvcc), or put it into PATH"};
     out->compilers[1] =
-        (struct doctor_tool){"clang-22", "clang-22", find_program("clang-22", "clang", rocm),
+        (struct doctor_tool){"clang-22", "clang-22", doctor_find_program("clang-22", "clang", rocm),
                              "not found: install clang-22 (https://apt.llvm.org), or ROCm, or put it into PATH"};
     out->compilers[2] =
-        (struct doctor_tool){"lld-22", "lld-22", find_program("ld.lld-22", "ld.lld", rocm),
+        (struct doctor_tool){"lld-22", "lld-22", doctor_find_program("ld.lld-22", "ld.lld", rocm),
                              "not found: install lld-22 (https://apt.llvm.org), or ROCm, or put it into PATH"};
 }
 

@@ -1,0 +1,12 @@
+/* events.h - which instructions are events, of which annotation, and what they cost. */
+#ifndef LINT_EVENTS_H
+#define LINT_EVENTS_H
+
+#include "code.h"
+#include "sites.h"
+
+/* Finds the events of a function: code->events, and whose each instruction is. */
+int lint_find_sass_events(struct lint_code *code, const struct lint_sites *sites, const struct lint_elf *elf);
+int lint_find_gcn_events(struct lint_code *code, const struct lint_sites *sites);
+
+#endif
