@@ -239,7 +239,8 @@ static int record(struct choice *choice, struct record_files *files)
 {
     struct record_program *program = &choice->program;
     program->session = files->session;
-    if (setenv("KTRACE_ENABLE", "1", 1) != 0 || setenv(KT_RECORD_VARIABLE, files->session, 1) != 0)
+    if (setenv("KTRACE_ENABLE", "1", 1) != 0 || setenv(KT_RECORD_VARIABLE, files->session, 1) != 0 ||
+        setenv("KTRACE_WATCH", "1", 0) != 0) /* for `ktrace watch`, unless somebody does not want it */
         return cli_error("out of memory");
     int status = record_program_run(program);
     if (status != CLI_OK)

@@ -417,6 +417,14 @@ class Signals(Case):
         process.send_signal(signal.SIGTERM)
         self.assert_recorded(self.finish(process), [1])
 
+    def test_watched(self):
+        """Meanwhile."""
+        process = self.start_recording("load", "launch", "say=ready", "pause")
+        done = self.run_command(arguments.ktrace, "watch", "--json")
+        self.assertIn("record_program", done.out, done.error)
+        process.send_signal(signal.SIGTERM)
+        self.assert_recorded(self.finish(process), [1], status=143)
+
     def test_duration(self):
         begin = time.monotonic()
         done = self.record("load", "launch=3", "pause", options=("--duration", "1.5"))
