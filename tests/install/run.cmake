@@ -36,9 +36,9 @@ foreach(page IN LISTS pages)
     file(READ "${page}" text)
     string(REPLACE "](" "<LINK " text "${text}")
     string(REGEX REPLACE "[][;]" " " text "${text}") # which lists of CMake take for their own
-    string(REGEX MATCHALL "<LINK [^)#]+" found "${text}")
+    string(REGEX MATCHALL "<LINK [^)# ]+[)#]" found "${text}") # and not a lambda's parameters
     foreach(link IN LISTS found)
-        string(SUBSTRING "${link}" 6 -1 link)
+        string(REGEX REPLACE "<LINK (.+)." "\\1" link "${link}")
         if(NOT link MATCHES "^https?:")
             if(NOT EXISTS "${folder}/${link}")
                 message(FATAL_ERROR "${page} links to ${link}, which is not installed")

@@ -16,7 +16,9 @@
 
 struct dim3 {
     unsigned x, y, z;
-    constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+    constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z)
+    {
+    }
 };
 typedef struct ihipStream_t *hipStream_t;
 typedef struct ihipGraph *hipGraph_t;
@@ -58,11 +60,22 @@ hipError_t hipMalloc(T **address, size_t bytes)
         __declspec(property(get = get_x)) unsigned x; \
         __declspec(property(get = get_y)) unsigned y; \
         __declspec(property(get = get_z)) unsigned z; \
-        __device__ __forceinline__ unsigned get_x() const { return function##_x(); } \
-        __device__ __forceinline__ unsigned get_y() const { return function##_y(); } \
-        __device__ __forceinline__ unsigned get_z() const { return function##_z(); } \
+        __device__ __forceinline__ unsigned get_x() const \
+        { \
+            return function##_x(); \
+        } \
+        __device__ __forceinline__ unsigned get_y() const \
+        { \
+            return function##_y(); \
+        } \
+        __device__ __forceinline__ unsigned get_z() const \
+        { \
+            return function##_z(); \
+        } \
     }; \
-    static constexpr __device__ stand_in_##name name {}
+    static constexpr __device__ stand_in_##name name \
+    { \
+    }
 STAND_IN_INDEX(threadIdx, __builtin_amdgcn_workitem_id);
 STAND_IN_INDEX(blockIdx, __builtin_amdgcn_workgroup_id);
 #undef STAND_IN_INDEX
