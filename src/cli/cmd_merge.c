@@ -220,9 +220,9 @@ static int merge_files(const struct merge *merge)
         ktrace_trace_destroy(traces[i]);
     free(traces);
     if (status == CLI_OK)
-        status = say_relations(merged);
-    if (status == CLI_OK)
         status = write_merged(merged, merge->output ? merge->output : DEFAULT_OUTPUT);
+    if (status == CLI_OK)
+        status = say_relations(merged);
     ktrace_trace_destroy(merged);
     return status;
 }

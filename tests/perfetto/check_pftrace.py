@@ -36,6 +36,8 @@ SPANS = {"Warp Span", "Wave Span"}
 SIMULATED = "ktrace (simulated time)"  # the first track of what no hardware recorded
 
 
+RELATIONS = [("string", name) for name in ("self", "device", "host", "realtime", "placed", "none")]
+
 class Fault(Exception):
     pass
 
@@ -290,13 +292,15 @@ class Reader:
         """kernel / launch / place / workgroup / wave / ranges n; of several devices, each its own kernels."""
         require(self.roots and self.roots[0].name in ("ktrace", SIMULATED), "the first track is not \"ktrace\"")
         kernels = self.roots[1:]
-        devices = [root for root in kernels if re.match(r"device \d+: ", root.name)]
+        devices = [root for root in kernels if re.match(r"device \d+: |.*: .* #\d+$", root.name)]
         if devices:
             require(devices == kernels, "a track beside those of devices")
             for device in devices:
                 drawn = self.slices(device)
                 require(len(drawn) == 1 and drawn[0].category == "ktrace.device", "device {!r} says nothing", device.name)
                 require("clock_uncertainty_ns" in drawn[0].arguments, "device {!r} says nothing of its clock", device.name)
+                require(device.name.startswith("device ") or drawn[0].arguments.get("relation") in RELATIONS,
+                        "device {!r} of several processes does not say what relates its times", device.name)
             kernels = [kernel for device in devices for kernel in device.children]
         for kernel in kernels:
             for launch in kernel.children:
