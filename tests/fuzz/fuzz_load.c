@@ -1,6 +1,6 @@
-/* fuzz_load.c - a .ktrace file from anywhere: load it, summarize it, export it. Each input is tried as it is, and once
+/* fuzz_load.c - a .ktrace file from anywhere: load it, summarize it, export it to Perfetto. Each input is tried as it is, and once
  * more with its checksums made right, since no mutation gets past those. */
-#include "ktrace/ktrace.h"
+#include "look.h"
 #include "repair.h"
 
 #include <stdlib.h>
@@ -12,19 +12,7 @@ static void load(const uint8_t *data, size_t bytes)
     struct ktrace_trace *trace;
     if (ktrace_trace_load_memory(&trace, data, bytes) < 0)
         return;
-    char *text;
-    if (ktrace_trace_summary_text(&text, trace) == 0)
-        free(text);
-    if (ktrace_trace_summary_json(&text, trace) == 0)
-        free(text);
-    if (ktrace_trace_launches_text(&text, trace) == 0)
-        free(text);
-    if (ktrace_trace_launches_json(&text, trace) == 0)
-        free(text);
-    void *exported;
-    size_t exported_bytes;
-    if (ktrace_trace_export_memory(&exported, &exported_bytes, trace, "perfetto") == 0)
-        free(exported);
+    look_at(trace, LOOK_FACTS | LOOK_TEXTS | LOOK_EXPORTS | LOOK_FILE);
     ktrace_trace_destroy(trace);
 }
 
