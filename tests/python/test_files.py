@@ -14,7 +14,7 @@ from ktrace import _library
 
 DATA = os.environ.get("KTRACE_TEST_DATA", "")
 RECORDINGS = ["h200/gemm", "h200/example_divergence", "h200/graph/graph_and_plain_launches", "sim/example_divergence",
-              "sim/peek_open_ranges", "sim/keep_last_ranges", "format/two_devices", "format/v1"]
+              "sim/peek_open_ranges", "sim/keep_last_ranges", "format/two_devices", "format/v1", "format/ranks"]
 
 
 def load(name):
@@ -27,6 +27,52 @@ def need_numpy(case):
     except ImportError as error:
         case.skipTest(f"no NumPy ({error})")
     return numpy
+
+
+class Merging(support.Case):
+    RANKS = [os.path.join(DATA, "format", f"rank{i}.ktrace") for i in range(2)]
+
+    def test_ranks(self):
+        ranks = [ktrace.load(path) for path in self.RANKS]
+        merged = ktrace.merge(ranks)
+        for name in ("devices", "launches", "waves", "events", "waves_dropped", "waves_filtered", "ranges_unclosed"):
+            self.assertEqual(merged.info[name], sum(rank.info[name] for rank in ranks), name)
+        self.assertEqual([device["label"] for device in merged.devices],
+                         ["rank 0: Synthetic device #0", "rank 1: Synthetic device #0"])
+        self.assertEqual([(process["label"], process["relation"]) for process in merged.processes],
+                         [("rank 0", "self"), ("rank 1", "host")])
+        self.assertEqual(merged.processes[1]["filter"], "0,0,0")
+        self.assertEqual(ranks[1].processes[0]["pid"], 4712)
+        self.assertEqual(load("format/v1").processes[0]["label"], "process 1")
+        self.assertEqual(ktrace.merge(self.RANKS).launches(), merged.launches())
+        self.assertEqual(ktrace.load(merged.save(self.path("merged.ktrace"))).launches(), merged.launches())
+
+    def test_options(self):
+        merged = ktrace.merge(self.RANKS, name="step", labels=["a", None], align="start", offsets_ns=[0, -250])
+        self.assertEqual(merged.info["name"], "step")
+        self.assertEqual([process["label"] for process in merged.processes], ["a", "rank 1"])
+        self.assertEqual(merged.processes[1]["relation"], "placed")
+        self.assertEqual(merged.processes[1]["shift_ns"], -250)
+        begins = {launch["device"]: launch["begin_ps"] for launch in reversed(merged.launches())}
+        self.assertEqual(begins[0] - begins[1], 250_000)
+
+    def test_refusals(self):
+        for error, words, call in [
+                (ktrace.ArgumentError, "nothing is counted twice", lambda: ktrace.merge([self.RANKS[0]] * 2)),
+                (ktrace.ArgumentError, "of CUDA and trace 2",
+                 lambda: ktrace.merge([self.RANKS[0], load("format/v1_amdgcn")])),
+                (ktrace.ArgumentError, "there is no trace", lambda: ktrace.merge([])),
+                (ktrace.ArgumentError, "align is 'end'", lambda: ktrace.merge(self.RANKS, align="end")),
+                (ktrace.ArgumentError, "there are 1 labels for 2 traces", lambda: ktrace.merge(self.RANKS, labels=["a"])),
+                (ktrace.ArgumentError, "64 bits", lambda: ktrace.merge(self.RANKS, offsets_ns=[0, 2**63])),
+                (TypeError, "a sequence of traces", lambda: ktrace.merge(self.RANKS[0])),
+                (TypeError, "not one", lambda: ktrace.merge(self.RANKS, labels="ab")),
+                (TypeError, "labels[1] is 5", lambda: ktrace.merge(self.RANKS, labels=["a", 5])),
+                (ktrace._errors.IOError, "missing.ktrace", lambda: ktrace.merge(["missing.ktrace"])),
+        ]:
+            with self.subTest(words=words), self.assertRaises(error) as caught:
+                call()
+            self.assertIn(words, str(caught.exception))
 
 
 class Values(support.Case):

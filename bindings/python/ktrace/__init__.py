@@ -18,7 +18,7 @@ from ._library import get as _get
 from ._library import include
 from ._modules import attach_cuda_module, attach_hip_module, detach_cuda_module, detach_hip_module, hip_library
 from ._program import Program
-from ._trace import Summary, Trace, load
+from ._trace import Summary, Trace, load, merge
 
 
 def version():
@@ -37,5 +37,5 @@ __all__ = [
     "NoDeviceError", "NotFoundError", "Program", "StateError", "Status", "Summary", "Trace", "UnsupportedError",
     "VersionError", "WAVE_DTYPE", "active", "attach_cuda_module", "attach_hip_module", "capture", "collect",
     "collect_trace", "detach_cuda_module", "detach_hip_module", "disable", "enable", "hip_library", "include", "library",
-    "load", "summary", "version"
+    "load", "merge", "summary", "version"
 ]

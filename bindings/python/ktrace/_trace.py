@@ -1,11 +1,15 @@
 """What was recorded: immutable, readable from any thread, independent of the capture it came from."""
 
 import json
+import operator
 import os
 import weakref
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_int64, c_uint64, c_void_p
 
-from . import _events, _library
+from . import _errors, _events, _library
+
+ALIGNMENTS = ("host", "start")  # enum ktrace_merge_align
+RELATIONS = ("self", "device", "host", "realtime", "placed", "none")  # enum ktrace_relation
 
 
 class Summary(dict):
@@ -53,6 +57,19 @@ class Trace:
             self._library.trace_device(byref(device), self._handle, i)
             devices.append(_library.fields_of(device))
         return devices
+
+    @property
+    def processes(self):
+        """Who recorded: the fields of struct ktrace_process_info of each process, as a list of dicts. "relation" says what
+        relates its times to the timeline's, in one word of RELATIONS. One, but for traces that `ktrace.merge` made."""
+        processes = []
+        for i in range(self.info["processes"]):
+            process = _library.ProcessInfo()
+            self._library.trace_process(byref(process), self._handle, i)
+            fields = _library.fields_of(process)
+            fields["relation"] = RELATIONS[fields["relation"]]
+            processes.append(fields)
+        return processes
 
     @property
     def warning(self):
@@ -135,6 +152,41 @@ class Trace:
 def load(path):
     """The Trace in a .ktrace file."""
     return taken(_library.get().trace_load, _library.path_bytes(path, "path"))
+
+
+def merge(traces, *, name=None, labels=None, align="host", offsets_ns=None):
+    """One Trace of several: of the ranks of a program, of processes on one device or many, of consecutive reads.
+
+    traces      Trace objects, or paths of .ktrace files
+    name        of the trace; default: that of the first
+    labels      what the traces' processes are called, one a trace; None, or None among them: as they say themselves
+    align       "host": by the clock of a device that two recorded, else by the host's. "start": each trace's first wave at
+                the begin, whatever clocks say
+    offsets_ns  by how much each trace's times are moved besides, one a trace
+
+    ArgumentError: nothing relates two of them, a read is in two, they are of CUDA and HIP or simulated and not; see
+    ktrace_trace_merge."""
+    if isinstance(traces, (Trace, str, bytes, os.PathLike)):
+        raise TypeError(f"ktrace: traces is {traces!r}: a sequence of traces is expected")
+    traces = [trace if isinstance(trace, Trace) else load(trace) for trace in traces]
+    if not traces:
+        raise _errors.ArgumentError("ktrace: there is no trace to merge")
+    if align not in ALIGNMENTS:
+        raise _errors.ArgumentError(f"ktrace: align is {align!r}: 'host' or 'start' is expected")
+    options = _library.MergeOptions(name=_library.text_bytes(name, "name"), align=ALIGNMENTS.index(align))
+    if labels is not None:
+        if isinstance(labels, (str, bytes)):
+            raise TypeError(f"ktrace: labels is {labels!r}: a sequence of strs is expected, not one")
+        labels = [_library.text_bytes(label, f"labels[{i}]") for i, label in enumerate(labels)]
+        options.labels, options.label_count = (c_char_p * len(labels))(*labels), len(labels)
+    if offsets_ns is not None:
+        offsets = [operator.index(offset) for offset in offsets_ns]
+        for i, offset in enumerate(offsets):
+            if abs(offset) >= 2**63:
+                raise _errors.ArgumentError(f"ktrace: offsets_ns[{i}] is {offset}: 64 bits are the most")
+        options.offsets_ns, options.offset_count = (c_int64 * len(offsets))(*offsets), len(offsets)
+    handles = (c_void_p * len(traces))(*(trace._handle for trace in traces))
+    return taken(_library.get().trace_merge, handles, len(traces), byref(options))
 
 
 def taken(call, *arguments):
