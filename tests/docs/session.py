@@ -1,8 +1,10 @@
 """One shell for all commands of a page, and what they print compared with what the page shows."""
 
+import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 
 # Where a block begins, the variables that the page has set, and the folder it is in: what a machine with a GPU needs to go on there.
@@ -53,14 +55,27 @@ def state(text):
     return folder, {name: value for name, value in variables.items() if not NOT_OF_THE_PAGE.fullmatch(name)}
 
 
+def shell(text, folder, environment, timeout):
+    """What it says itself on standard error. What runs in its background ends with it."""
+    process = subprocess.Popen(["bash", "--noprofile", "--norc"], cwd=folder, env=environment, text=True, stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        return process.communicate(text, timeout=timeout)[1]
+    except subprocess.TimeoutExpired:
+        return f"not over after {timeout} seconds"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
 def run(steps, folder, out, environment, timeout):
     """Fills in what the steps printed and returned. A step that has no status was not reached."""
     os.makedirs(out)
     for i, step in enumerate(steps):
         with open(f"{out}/{i}.sh", "w", encoding="utf-8") as file:
             file.write(step.commands)
-    done = subprocess.run(["bash", "--noprofile", "--norc"], input="\n".join(script(steps, out)) + "\n", cwd=folder, env=environment,
-                          text=True, timeout=timeout, capture_output=True)
+    said = shell("\n".join(script(steps, out)) + "\n", folder, environment, timeout)
     _, before = state(read(f"{out}/start") or "")
     for i, step in enumerate(steps):
         step.printed = read(f"{out}/{i}.out")
@@ -70,7 +85,7 @@ def run(steps, folder, out, environment, timeout):
         at, variables = state(read(f"{out}/{i}.state") or "")
         step.folder = os.path.relpath(at, folder) if at else "."
         step.variables = {name: value for name, value in variables.items() if before.get(name) != value}
-    return done.stderr
+    return said
 
 
 def loosened(line):
