@@ -114,7 +114,9 @@ void kt_capture_add_devices(struct ktrace_capture *capture)
     const uint32_t before = capture->recorder_count;
     if (capture->settings.devices.kind == KT_DEVICES_ACTIVE)
         add_chosen(capture);
+    kt_state_lock(); /* a peek reads it */
     capture->devices_late += capture->recorder_count - before;
+    kt_state_unlock();
 }
 
 void kt_capture_close_devices(struct ktrace_capture *capture, int keep_memory)

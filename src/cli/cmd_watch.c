@@ -178,16 +178,18 @@ static enum step look_once(struct watch *watch, struct kt_string *why)
     return step;
 }
 
-/* The signal that came meanwhile; 0: none. */
+enum { NOBODY_READS = -1 };
+
+/* The signal that came meanwhile; 0: none. A pipe that nobody reads any more shows before it is written to. */
 static int pause_until(const struct watch *watch, uint64_t next_ns)
 {
     const uint64_t now = now_ns();
-    struct pollfd polls = {.fd = watch->signals, .events = POLLIN};
+    struct pollfd polls[2] = {{.fd = watch->signals, .events = POLLIN}, {.fd = STDOUT_FILENO, .events = 0}};
     struct signalfd_siginfo signal;
     const int left_ms = next_ns > now ? (int)((next_ns - now) / 1000000) + 1 : 0;
-    if (poll(&polls, 1, left_ms) > 0 && read(watch->signals, &signal, sizeof signal) == sizeof signal)
+    if (poll(polls, 2, left_ms) > 0 && read(watch->signals, &signal, sizeof signal) == sizeof signal)
         return (int)signal.ssi_signo;
-    return 0;
+    return polls[1].revents & POLLERR ? NOBODY_READS : 0;
 }
 
 static void catch_signals(struct watch *watch)
@@ -239,13 +241,15 @@ static int watch_it(struct watch *watch)
         watch_screen_end();
         cli_write(kt_string_text(&watch->text), watch->text.length);
     }
-    if (signal && signal != SIGINT) {
+    if (signal > 0 && signal != SIGINT) {
         fflush(stdout);
         end_by(signal);
     }
     if (step == DONE && !watch->choice.once && why.length)
         cli_error("%s", kt_string_text(&why));
-    const int status = step == FAILED && !signal ? cli_error("%s", kt_string_text(&why)) : CLI_OK;
+    const int status = signal == NOBODY_READS      ? CLI_PIPE_CLOSED
+                       : step == FAILED && !signal ? cli_error("%s", kt_string_text(&why))
+                                                   : CLI_OK;
     kt_string_destroy(&why);
     if (watch->signals >= 0)
         close(watch->signals);

@@ -56,10 +56,10 @@ void watch_append_last_event(text *out, const struct watch_group *group)
 static void append_stack(text *out, const struct watch_group *group)
 {
     if (group->cut)
-        kt_string_append(out, "... > ");
+        kt_string_append(out, group->open_count ? "... > " : "...");
     for (uint32_t i = 0; i < group->open_count; i++)
         kt_string_printf(out, "%s%s", i ? " > " : "", group->open[i]->site->name);
-    if (group->open_count == 0)
+    if (group->open_count == 0 && !group->cut)
         kt_string_append(out, "(no range)");
 }
 
@@ -202,10 +202,11 @@ static void append_launch_line(text *out, const struct watch_view *view, const s
     kt_string_printf(out, ", launch #%" PRIu32, open->launch);
     if (trace->snapshot->device_count > 1)
         kt_string_printf(out, " on device %" PRIu32, trace->snapshot->devices[launch->device].ordinal);
-    kt_string_printf(out, ": of %s wave%s %s started, %s finished, %s inside",
-                     kt_grouped(launched, launch->waves_launched), kt_plural(launch->waves_launched),
-                     kt_grouped(started, launch->wave_count), kt_grouped(finished, launch->wave_count - open->inside),
-                     kt_grouped(inside, open->inside));
+    /* Of those that did not get in nobody knows which launch they are of. */
+    const char *got_in = trace->snapshot->waves_dropped || trace->snapshot->waves_filtered ? "recorded" : "started";
+    kt_string_printf(out, ": of %s wave%s %s %s, %s finished, %s inside", kt_grouped(launched, launch->waves_launched),
+                     kt_plural(launch->waves_launched), kt_grouped(started, launch->wave_count), got_in,
+                     kt_grouped(finished, launch->wave_count - open->inside), kt_grouped(inside, open->inside));
     append_silence(out, view, open->last_ps, open->unchanged_ns);
     kt_string_append(out, "\n");
 }
@@ -389,13 +390,13 @@ static void append_missing(text *out, const struct ktrace_trace *trace)
 {
     const struct {
         uint64_t count;
-        const char *what;
+        const char *noun, *what;
     } missing[] = {
-        {trace->snapshot->waves_dropped, "waves found no room in the buffer"},
-        {trace->snapshot->waves_filtered, "waves were turned away by the filter"},
-        {trace->slots_lost, "slots were overwritten in rings that wrapped"},
-        {trace->ends_unmatched, "ends have no begin"},
-        {trace->slots_corrupt, "slots are explained by no site"},
+        {trace->snapshot->waves_dropped, "wave", "without room in the buffer"},
+        {trace->snapshot->waves_filtered, "wave", "turned away by the filter"},
+        {trace->slots_lost, "slot", "overwritten in rings that wrapped"},
+        {trace->ends_unmatched, "end", "without a begin"},
+        {trace->slots_corrupt, "slot", "that no site explains"},
     };
     char cell[KT_CELL_BYTES];
     bool first = true;
@@ -404,7 +405,8 @@ static void append_missing(text *out, const struct ktrace_trace *trace)
             continue;
         kt_string_append(out, first ? "\n" : "");
         kt_string_style(out, KT_STYLE_WARNING);
-        kt_string_printf(out, "%s%s %s", first ? "not there, or not whole: " : ", ", kt_grouped(cell, missing[i].count),
+        kt_string_printf(out, "%s%s %s%s %s", first ? "not there, or not whole: " : ", ",
+                         kt_grouped(cell, missing[i].count), missing[i].noun, kt_plural(missing[i].count),
                          missing[i].what);
         kt_string_style(out, KT_STYLE_PLAIN);
         first = false;

@@ -68,7 +68,8 @@ struct watch_view {
     int at_least;
     uint64_t finished_since; /* launches; where it did not begin anew */
 
-    struct watch_memory *memory; /* behind the pointers above */
+    struct watch_unchanged *unchanged; /* of each of the launches */
+    struct watch_memory *memory;       /* behind the pointers above */
 };
 
 /* What is remembered from look to look. Zeroed at first. */
@@ -84,6 +85,10 @@ struct watch_history {
 int watch_view_make(struct watch_view *out, const struct watch_history *history, const struct ktrace_trace *trace,
                     const struct kt_watch_answer *facts);
 void watch_view_free(struct watch_view *view);
+
+/* Part of making one, when all else is there: watch_history.c. */
+int watch_view_compare(struct watch_view *view, const struct watch_history *history,
+                       const struct kt_watch_answer *facts);
 
 /* The view becomes the look before: its trace is taken over. KTRACE_ERROR_MEMORY: as if there had been none. */
 int watch_history_keep(struct watch_history *history, struct ktrace_trace *trace, const struct watch_view *view,

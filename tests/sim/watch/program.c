@@ -19,7 +19,8 @@
 #define WORKGROUPS 6
 #define STUCK 4
 
-static int *flag; /* in host memory: the kernel waits for it */
+static int *flag; /* in device memory: the kernel waits for it */
+static hipStream_t beside;
 static struct ktrace_capture *capture;
 static hipFunction_t kernel;
 static pthread_t waiting;
@@ -37,6 +38,14 @@ static void say(const char *line)
 {
     printf("%s\n", line);
     fflush(stdout);
+}
+
+/* Whatever runs. */
+static void set_flag(int value)
+{
+    must(hipMemcpyAsync(flag, &value, sizeof value, hipMemcpyHostToDevice, beside) == hipSuccess &&
+             hipStreamSynchronize(beside) == hipSuccess,
+         "setting the flag");
 }
 
 static void *wait_for_kernel(void *unused)
@@ -59,7 +68,7 @@ static void launch(void)
     void *parameters[] = {&flag, &stuck};
     pid_t child = 0;
     char answer[64] = "launched";
-    __atomic_store_n(flag, 0, __ATOMIC_SEQ_CST);
+    set_flag(0);
     must(hipModuleLaunchKernel(kernel, WORKGROUPS, 1, 1, 128, 1, 1, 0, NULL, parameters, NULL) == hipSuccess,
          "launching");
     must(pthread_create(&waiting, NULL, wait_for_kernel, NULL) == 0, "pthread_create");
@@ -78,7 +87,7 @@ static void launch(void)
 
 static void go(void)
 {
-    __atomic_store_n(flag, 1, __ATOMIC_SEQ_CST);
+    set_flag(1);
     pthread_join(waiting, NULL);
     say("gone on");
 }
@@ -92,7 +101,8 @@ int main(int argc, char **argv)
     how = argv[2];
     must(hipModuleLoad(&module, argv[1]) == hipSuccess, "hipModuleLoad");
     must(hipModuleGetFunction(&kernel, module, "pipeline") == hipSuccess, "hipModuleGetFunction");
-    must(hipHostMalloc((void **)&flag, sizeof *flag, 0) == hipSuccess, "hipHostMalloc");
+    must(hipMalloc((void **)&flag, sizeof *flag) == hipSuccess, "hipMalloc");
+    must(hipStreamCreateWithFlags(&beside, hipStreamNonBlocking) == hipSuccess, "hipStreamCreateWithFlags");
     must(ktrace_attach_hip_module(module) == 0, "ktrace_attach_hip_module");
     while (fgets(line, sizeof line, stdin)) {
         if (strcmp(line, "begin\n") == 0) {
