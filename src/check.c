@@ -135,6 +135,9 @@ static int check_processes(const struct kt_snapshot *snapshot)
         snapshot->timeline_count > snapshot->process_count || snapshot->timeline_begins_ns[0] != 0)
         return kt_fail(KTRACE_ERROR_FORMAT, "%u processes on %u timelines are not 1 to %u on as many at the most",
                        snapshot->process_count, snapshot->timeline_count, KT_DEVICES_MAX);
+    if (snapshot->process_count > snapshot->device_count)
+        return kt_fail(KTRACE_ERROR_FORMAT, "%u processes have %u devices: each has one or more",
+                       snapshot->process_count, snapshot->device_count);
     for (uint32_t i = 0; i < snapshot->process_count; i++) {
         const struct kt_process *process = &snapshot->processes[i];
         if (process->timeline >= snapshot->timeline_count)
@@ -278,9 +281,9 @@ int kt_check_snapshot(const struct kt_snapshot *snapshot)
     for (uint64_t i = 0; i < snapshot->wave_count && status == 0; i++)
         status = kt_check_header(&snapshot->waves[i], snapshot->arch, i);
     if (status == 0)
-        status = check_processes(snapshot);
-    if (status == 0)
         status = check_devices(snapshot);
+    if (status == 0)
+        status = check_processes(snapshot);
     if (status == 0)
         status = check_modules(snapshot);
     if (status == 0)

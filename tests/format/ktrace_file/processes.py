@@ -43,6 +43,7 @@ def read_processes(payload, devices, modules):
     cursor = Cursor(payload, "PROC")
     count, timeline_count = cursor.take("II")
     require(2 <= count <= SEVERAL_MAX, f"{count} are not several processes")
+    require(count <= len(devices), f"{count} processes have {len(devices)} devices")
     require(1 <= timeline_count <= count, f"{timeline_count} timelines of {count} processes")
     processes = [Process(*cursor.take("IIQIIqII")) for _ in range(count)]
     timelines = [cursor.take("q") for _ in range(timeline_count)]
