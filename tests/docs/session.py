@@ -21,6 +21,7 @@ class Step:
     def __init__(self, at, commands, shown, exits=0, gpu=False, loose=False, needs=()):
         self.at, self.commands, self.shown, self.needs = at, commands, shown, list(needs)
         self.exits, self.gpu, self.loose = exits, gpu, loose
+        self.set_up = ""  # before the commands, and no part of the page
         self.folder, self.variables, self.printed, self.status, self.failed = ".", {}, None, None, []
 
     def kept(self):
@@ -74,7 +75,7 @@ def run(steps, folder, out, environment, timeout):
     os.makedirs(out)
     for i, step in enumerate(steps):
         with open(f"{out}/{i}.sh", "w", encoding="utf-8") as file:
-            file.write(step.commands)
+            file.write(step.set_up + step.commands)
     said = shell("\n".join(script(steps, out)) + "\n", folder, environment, timeout)
     _, before = state(read(f"{out}/start") or "")
     for i, step in enumerate(steps):

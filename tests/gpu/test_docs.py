@@ -11,7 +11,7 @@
       --save DIR      DIR gets the traces that the pages' commands made
       --quick         accepted and ignored
 
-Nothing is compiled here, but by what pages run themselves: without nvcc or PyTorch, pages that want them are skipped and say so.
+Nothing is compiled here, but by what pages run themselves: commands that want nvcc or PyTorch are left out, and named, where that is missing.
 
 Exit status: 0, or 1 when something is not as its page shows it, or 77 where there is no GPU or no site.
 """
@@ -65,11 +65,19 @@ def lacking(needs):
     return None
 
 
+def nvrtc_folders():
+    """Where a program that was linked with NVRTC finds it: CUDA's folder, or that of Python's packages."""
+    nvcc = shutil.which("nvcc")
+    places = [os.path.join(os.path.dirname(os.path.realpath(nvcc)), "..")] if nvcc else []
+    places += ["/usr/local/cuda", *glob.glob(f"{sys.prefix}/lib/python3*/site-packages/nvidia/*")]
+    return [path for place in places for path in (f"{place}/lib64", f"{place}/lib") if glob.glob(f"{path}/libnvrtc.so*")]
+
+
 def environment(site):
     prefix = f"{site}/home/.local"
     library = os.path.dirname(next(iter(glob.glob(f"{prefix}/lib*/libktrace.so.0")), f"{prefix}/lib/"))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KTRACE_")}
-    paths = [library, os.environ.get("LD_LIBRARY_PATH", "")]
+    paths = [library, os.environ.get("LD_LIBRARY_PATH", ""), *nvrtc_folders()]
     return dict(
         kept, HOME=f"{site}/home", PATH=f"{prefix}/bin:{os.environ['PATH']}", PYTHONPATH=str(ROOT / "bindings" / "python"),
         LD_LIBRARY_PATH=":".join(path for path in paths if path), KTRACE_LIBRARY=f"{library}/libktrace.so.0", NO_COLOR="1",
@@ -87,16 +95,21 @@ def steps_of(name, site):
     left = left_of(f"{site}/gpu/{name}.json")
     for kept in left["steps"]:
         set_up = [f'cd "{site}/pages/{name}/{kept["folder"]}"', *(f'{key}="{value}"' for key, value in kept["variables"].items())]
-        commands = "\n".join([*set_up, kept["commands"]]).replace(left["site"], site)
-        yield session.Step(kept["at"], commands, kept["shown"], kept["exits"], loose=True, needs=kept["needs"])
+        step = session.Step(kept["at"], kept["commands"], kept["shown"], kept["exits"], loose=True, needs=kept["needs"])
+        step.set_up = "".join(line + "\n" for line in set_up).replace(left["site"], site)
+        yield step
 
 
 def run(name, site, options):
     """"ok", "FAILED" or "skipped"."""
-    steps = list(steps_of(name, site))
-    what = lacking({need for step in steps for need in step.needs})
-    if what:
-        print(f"  skipped: there is no {what}")
+    steps = []
+    for step in steps_of(name, site):
+        what = lacking(step.needs)
+        if what:
+            print(f"  not run: there is no {what}: {step.at}: {step.commands.splitlines()[0]}")
+        else:
+            steps.append(step)
+    if not steps:
         return "skipped"
     out = f"{site}/out_gpu/{name}"
     shutil.rmtree(out, ignore_errors=True)
