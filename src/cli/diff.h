@@ -61,13 +61,13 @@ void diff_samples_destroy(struct diff_samples *samples);
 
 enum diff_verdict { DIFF_SLOWER, DIFF_FASTER, DIFF_ONLY_A, DIFF_ONLY_B, DIFF_TOO_FEW, DIFF_SAME, DIFF_COUNTED };
 
-#define DIFF_NO_DEVICE 0xFFFFFFFFu
-
 /* A phase of A, of B, or of both. */
 struct diff_row {
     const char *kernel, *name; /* a trace's */
     uint32_t kind;
-    uint32_t device;                              /* its ordinal; DIFF_NO_DEVICE where both traces have one */
+    const struct kt_trace_device *device;         /* the first of that number; NULL where both traces have one device */
+    uint32_t ordinal;                             /* of it */
+    bool of_processes;                            /* a trace has several, each with devices of its own */
     const struct diff_sample *sample[DIFF_SIDES]; /* NULL: not there */
     enum diff_verdict verdict;
     bool tested;

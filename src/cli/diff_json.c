@@ -82,6 +82,14 @@ static void append_test(struct kt_json *json, const struct diff_row *row)
     kt_json_close(json, '}');
 }
 
+static void append_device(struct kt_json *json, const struct diff_row *row)
+{
+    if (row->device)
+        kt_json_count(json, "device_ordinal", row->ordinal);
+    if (row->device && row->of_processes)
+        kt_json_string(json, "device", row->device->number);
+}
+
 static void append_row(struct kt_json *json, const struct diff_row *row)
 {
     kt_json_separate(json);
@@ -89,8 +97,7 @@ static void append_row(struct kt_json *json, const struct diff_row *row)
     kt_json_string(json, "kernel", row->kernel);
     kt_json_string(json, "name", row->name);
     kt_json_string(json, "kind", kt_phase_kind_name(row->kind));
-    if (row->device != DIFF_NO_DEVICE)
-        kt_json_count(json, "device_ordinal", row->device);
+    append_device(json, row);
     kt_json_string(json, "verdict", diff_verdict_word(row->verdict));
     append_sample(json, "a", row, DIFF_A);
     append_sample(json, "b", row, DIFF_B);
@@ -107,8 +114,7 @@ static void append_condition(struct kt_json *json, const struct diff_condition *
     append_truth(json, "holds", condition->holds);
     kt_json_string(json, "kernel", condition->row->kernel);
     kt_json_string(json, "name", condition->row->name);
-    if (condition->row->device != DIFF_NO_DEVICE)
-        kt_json_count(json, "device_ordinal", condition->row->device);
+    append_device(json, condition->row);
     kt_json_string(json, "unit",
                    condition->measure == DIFF_CHANGE_PERCENT ? "%"
                    : condition->quantity == DIFF_COUNT       ? "count"

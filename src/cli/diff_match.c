@@ -28,10 +28,17 @@ static bool is_one_phase(const struct diff_row *row, const struct ktrace_trace *
            strcmp(row->kernel, trace->kernels[other->kernel].name) == 0;
 }
 
-static struct diff_row *find_row(struct diff *diff, const struct ktrace_trace *trace, uint32_t phase, uint32_t device)
+/* By what they are called: their number, and where there are several processes their process. */
+static bool is_one_device(const struct kt_trace_device *a, const struct kt_trace_device *b)
+{
+    return a == b || (a && b && strcmp(a->number, b->number) == 0);
+}
+
+static struct diff_row *find_row(struct diff *diff, const struct ktrace_trace *trace, uint32_t phase,
+                                 const struct kt_trace_device *device)
 {
     for (size_t i = 0; i < diff->row_count; i++)
-        if (diff->rows[i].device == device && is_one_phase(&diff->rows[i], trace, phase))
+        if (is_one_device(diff->rows[i].device, device) && is_one_phase(&diff->rows[i], trace, phase))
             return &diff->rows[i];
     return NULL;
 }
@@ -39,10 +46,11 @@ static struct diff_row *find_row(struct diff *diff, const struct ktrace_trace *t
 static int match(struct diff *diff)
 {
     size_t most = 0;
-    bool several = false;
+    bool several = false, of_processes = false;
     for (int side = 0; side < DIFF_SIDES; side++) {
         most += (size_t)diff->samples[side].device_count * diff->samples[side].phase_count;
         several |= diff->samples[side].device_count > 1;
+        of_processes |= diff->trace[side]->snapshot->process_count > 1;
     }
     diff->rows = kt_array_new_zeroed(most, sizeof *diff->rows);
     if (!diff->rows)
@@ -53,7 +61,7 @@ static int match(struct diff *diff)
         for (size_t i = 0; i < (size_t)samples->device_count * samples->phase_count; i++) {
             const uint32_t phase = (uint32_t)(i % samples->phase_count);
             const uint32_t index = (uint32_t)(i / samples->phase_count);
-            const uint32_t device = several ? trace->snapshot->devices[index].ordinal : DIFF_NO_DEVICE;
+            const struct kt_trace_device *device = several ? &trace->devices[index] : NULL;
             const struct diff_sample *sample = &samples->samples[i];
             if (!sample->count && !sample->unclosed)
                 continue;
@@ -64,6 +72,8 @@ static int match(struct diff *diff)
                 row->name = trace->phases[phase].name;
                 row->kind = trace->phases[phase].kind;
                 row->device = device;
+                row->ordinal = trace->snapshot->devices[index].ordinal;
+                row->of_processes = of_processes;
             }
             row->sample[side] = sample;
         }
@@ -160,7 +170,8 @@ static int by_weight(const void *left, const void *right)
     int order = strcmp(a->kernel, b->kernel);
     order = order ? order : strcmp(a->name, b->name);
     order = order ? order : (int)a->kind - (int)b->kind;
-    return order ? order : (a->device > b->device) - (a->device < b->device);
+    order = order ? order : (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
+    return order || !a->device || !b->device ? order : strcmp(a->device->number, b->device->number);
 }
 
 int diff_make(struct diff *diff)

@@ -117,10 +117,7 @@ static void append_row(struct kt_table *table, const struct diff_row *row)
     const struct diff_sample *a = row->sample[DIFF_A] ? row->sample[DIFF_A] : &nothing;
     const struct diff_sample *b = row->sample[DIFF_B] ? row->sample[DIFF_B] : &nothing;
     kt_table_printf(table, "%s/%s", row->kernel, row->name);
-    if (row->device == DIFF_NO_DEVICE)
-        kt_table_cell(table, NULL);
-    else
-        kt_table_printf(table, "%" PRIu32, row->device);
+    kt_table_cell(table, row->device ? row->device->number : NULL);
     kt_table_cell(table, kt_phase_kind_name(row->kind));
     kt_table_cell(table, row->verdict == DIFF_COUNTED ? NULL : diff_verdict_word(row->verdict));
     kt_table_style(table, verdict_style(row->verdict));
@@ -185,8 +182,10 @@ static void append_conditions(struct kt_string *out, const struct diff *diff, co
         kt_string_append_visible(out, condition->row->kernel);
         kt_string_append(out, "/");
         kt_string_append_visible(out, condition->row->name);
-        if (condition->row->device != DIFF_NO_DEVICE)
-            kt_string_printf(out, " of device %" PRIu32, condition->row->device);
+        if (condition->row->device) {
+            kt_string_append(out, " of ");
+            kt_string_append_visible(out, condition->row->device->words);
+        }
         kt_string_append(out, " ");
         diff_condition_append_value(out, condition);
         if (condition->holds && condition->row->tested && condition->row->adjusted_p >= diff->options.alpha)
