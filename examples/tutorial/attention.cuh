@@ -5,7 +5,8 @@
  * pages into a ring in shared memory, keys and values of a page in turn, and four consumer waves take a page each, in turn. A
  * page is ready when its `full` barrier says so; its place is free again when its `empty` barrier does.
  *
- * What the steps of the tutorial change is in a struct `Step`, one a file, attention_0.cu to attention_3.cu:
+ * What the steps of the tutorial change is in a struct `Step`, one a file, attention_0.cu to attention_4.cu:
+ *     page_numbers    how the producer learns where a sequence's pages are
  *     stages          places in the ring
  *     publish(full)   how the producer, who has started the copies of a page, has its barrier told that they are there
  *     order(lengths)  in which order the grid takes the sequences (attention_problem.cuh)
@@ -96,18 +97,63 @@ struct partial {
     float out[dim / 8][4]; /* weighted values: columns 8 i + lane % 4 * 2 and the next of both heads */
 };
 
+/* Numbers of pages, each loaded when it is needed. */
+class one_by_one
+{
+  public:
+    __device__ __forceinline__ one_by_one(const int *pages, int) : table(pages)
+    {
+    }
+    __device__ __forceinline__ int of(int item) const
+    {
+        return table[item / 2];
+    }
+
+  private:
+    const int *table;
+};
+
+/* 32 numbers, a line of the table, in the lanes of the wave, and the next 32 on their way. */
+class a_line_ahead
+{
+  public:
+    __device__ __forceinline__ a_line_ahead(const int *pages, int count)
+        : table(pages), count(count), line(load(0)), next(load(32))
+    {
+    }
+    __device__ __forceinline__ int of(int item)
+    {
+        const int number = __shfl_sync(0xFFFFFFFFu, line, item / 2 % 32);
+        if (item % 64 == 63) {
+            line = next;
+            next = load(item / 2 + 33);
+        }
+        return number;
+    }
+
+  private:
+    const int *table;
+    int count, line, next;
+
+    __device__ __forceinline__ int load(int first) const
+    {
+        const int page = first + threadIdx.x % 32;
+        return page < count ? table[page] : 0;
+    }
+};
+
 template <class Step, bool Traced>
 __device__ __forceinline__ void produce(const ring<Step::stages> &ring, const arguments &of, int sequence,
                                         int pages KTRACE_PARAM_IF(Traced))
 {
     const int lane = threadIdx.x % 32;
-    const int *table = of.tables + (size_t)sequence * of.max_pages;
+    typename Step::page_numbers numbers(of.tables + (size_t)sequence * of.max_pages, pages);
     [[maybe_unused]] ktrace_token phase = KTRACE_INACTIVE_TOKEN("wait for room");
     for (int item = 0; item < 2 * pages; item++) {
         phase = KTRACE_RANGE_NEXT(phase, "wait for room");
         ring.wait_until_empty(item);
         phase = KTRACE_RANGE_NEXT(phase, "copy");
-        const size_t page = (size_t)table[item / 2] * gridDim.x + blockIdx.x;
+        const size_t page = (size_t)numbers.of(item) * gridDim.x + blockIdx.x;
         const half *from = (item % 2 ? of.values : of.keys) + page * page_tokens * dim;
 #pragma unroll
         for (int i = 0; i < page_tokens; i += 2) {

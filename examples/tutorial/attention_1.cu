@@ -2,6 +2,7 @@
 #include "attention_problem.cuh"
 
 struct step_1 {
+    using page_numbers = attention::one_by_one;
     static constexpr int stages = 16;
 
     __device__ static void publish(uint32_t full)

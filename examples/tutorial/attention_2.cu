@@ -2,6 +2,7 @@
 #include "attention_problem.cuh"
 
 struct step_2 {
+    using page_numbers = attention::one_by_one;
     static constexpr int stages = 8;
 
     __device__ static void publish(uint32_t full)

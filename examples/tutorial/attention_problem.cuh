@@ -232,34 +232,73 @@ static double median(std::vector<double> values)
 
 #if KTRACE_ENABLE
 
-/* The same while every wave records. */
+/* `blocks` NULL: what KTRACE_BLOCKS says. */
 template <class Step>
-double recorded_time_us(problem<Step> &of, int launches)
+struct ktrace_capture *begin_capture(const problem<Step> &of, const char *blocks)
 {
     struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
-    options.blocks = "all";
+    options.name = example.name;
+    options.blocks = blocks;
     options.events_per_wave = of.slots();
     options.events_per_lane = 1;
-    options.buffer_bytes = (uint64_t)1 << 30;
+    options.buffer_bytes = (uint64_t)256 << 20;
     struct ktrace_capture *capture = nullptr;
     check_ktrace(ktrace_capture_begin(&capture, &options));
-    const double us = of.template time_us<true>(launches);
-    struct ktrace_trace *trace = capture_end(capture);
+    return capture;
+}
+
+static struct ktrace_trace *end_capture(struct ktrace_capture *capture)
+{
+    struct ktrace_trace *trace = nullptr;
+    check_ktrace(ktrace_capture_end(&trace, capture));
+    if (*ktrace_trace_warning(trace))
+        fprintf(stderr, "%s: %s\n", example.name, ktrace_trace_warning(trace));
+    return trace;
+}
+
+static uint64_t waves_in(const struct ktrace_trace *trace)
+{
     struct ktrace_trace_info info = {};
     info.struct_size = sizeof info;
     check_ktrace(ktrace_trace_get_info(&info, trace));
-    if (info.waves != of.waves() * (launches + 1))
-        fail("%llu waves recorded", (unsigned long long)info.waves);
-    ktrace_trace_destroy(trace);
-    return us;
+    return info.waves;
 }
 
 #endif
 
+/* Prints the time of a launch: untraced, and while every wave records, in turn. */
+template <class Step>
+void measure(problem<Step> &of)
+{
+    constexpr int rounds = 15, batch = 8;
+    std::vector<double> untraced_us;
+#if KTRACE_ENABLE
+    std::vector<double> recorded_us, ratio;
+    struct ktrace_capture *capture = begin_capture(of, "all");
+#endif
+    for (int round = 0; round < rounds; round++) {
+        untraced_us.push_back(of.template time_us<false>(batch));
+#if KTRACE_ENABLE
+        check_ktrace(ktrace_capture_clear(capture));
+        recorded_us.push_back(of.template time_us<true>(batch));
+        ratio.push_back(recorded_us.back() / untraced_us.back());
+#endif
+    }
+    const double us = median(untraced_us);
+    printf("untraced   %.1f us a launch, %.2f TB/s\n", us, of.megabytes() / us);
+#if KTRACE_ENABLE
+    struct ktrace_trace *trace = end_capture(capture);
+    if (waves_in(trace) != of.waves() * (batch + 1)) /* one to warm up */
+        fail("%llu waves were recorded", (unsigned long long)waves_in(trace));
+    ktrace_trace_destroy(trace);
+    printf("recording  %.1f us a launch, %+.1f %%\n", median(recorded_us), (median(ratio) - 1) * 100);
+#endif
+}
+
 } /* namespace attention */
 
-/* Checks the step's kernel; times it, untraced and recording in turn; and records `--launches N` launches, by default one, of which
- * KTRACE_BLOCKS can choose some of the waves. */
+/* Checks the step's kernel and times it; or, with --save, records: one launch, or as many as --launches says, and of them what
+ * KTRACE_BLOCKS says. */
 template <class Step>
 int attention_main(const char *name, int argc, char **argv)
 {
@@ -274,29 +313,15 @@ int attention_main(const char *name, int argc, char **argv)
     require_device(8);
     attention::problem<Step> problem;
     problem.template launch<false>(1);
-    const double error = problem.check();
-
-    constexpr int rounds = 21, batch = 8;
-    std::vector<double> untraced_us;
-    [[maybe_unused]] std::vector<double> recorded_us, ratio;
-    for (int round = 0; round < rounds; round++) {
-        untraced_us.push_back(problem.template time_us<false>(batch));
-#if KTRACE_ENABLE
-        recorded_us.push_back(attention::recorded_time_us(problem, batch));
-        ratio.push_back(recorded_us.back() / untraced_us.back());
-#endif
-    }
-    problem.check();
-    const double us = attention::median(untraced_us);
-    printf("%s: ok, relative error %.1e\n", example.name, error);
-    printf("untraced   %.1f us a launch, %.2f TB/s\n", us, problem.megabytes() / us);
+    printf("%s: ok, relative error %.1e\n", example.name, problem.check());
+    if (!example.save)
+        attention::measure(problem);
 
 #if KTRACE_ENABLE
-    printf("recording  %.1f us a launch, %+.1f %%\n", attention::median(recorded_us),
-           (attention::median(ratio) - 1) * 100);
-    struct ktrace_capture *capture = capture_begin(problem.slots(), 1);
+    struct ktrace_capture *capture = attention::begin_capture(problem, nullptr);
+    problem.template launch<false>(100); /* the clocks settle */
     problem.template launch<true>(launches);
-    struct ktrace_trace *trace = capture_end(capture);
+    struct ktrace_trace *trace = attention::end_capture(capture);
     problem.check();
     trace_finish(trace);
 #endif
