@@ -12,7 +12,8 @@
  *   - returns 0, or a negative enum ktrace_status; ktrace_last_error() then holds a sentence for the calling thread;
  *   - out-parameters come first and are written only on success;
  *   - strings that are returned belong to the object they came from and live as long as it does;
- *   - the library never prints, exits or aborts, but that process-wide collection speaks on stderr where there is no log;
+ *   - the library never prints, exits or aborts, but that what the environment asked for (KTRACE_ENABLE, KTRACE_WATCH) speaks on
+ *     stderr where there is no log;
  *   - a trace is immutable: any number of threads may read it. Functions on one capture may be called from any thread and
  *     are serialized inside.
  */
