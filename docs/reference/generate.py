@@ -279,6 +279,11 @@ def header_pages():
                     if text.startswith("enum"):
                         for name in re.findall(r"^\s*(KTRACE_\w+) =", text, re.MULTILINE) + re.findall(r"[{,] (KTRACE_\w+) =", text):
                             targets.setdefault(name, (page, entry.title()))
+    for path, _ in HEADERS.values():  # a page that lacks something says nothing of it
+        declared = re.findall(r"^KTRACE_API .*?(ktrace_\w+)\(|^(?:struct|enum) (ktrace_\w+) \{", read(path), re.MULTILINE)
+        lost = {function or kind for function, kind in declared} - set(targets)
+        if lost:
+            raise SystemExit(f"{path}: {', '.join(sorted(lost))}: on no page")
     return {page: header_page(page, header, HEADERS[page][1], targets) for page, header in headers.items()}
 
 
