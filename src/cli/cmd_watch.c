@@ -140,10 +140,19 @@ static void say(struct watch *watch, const char *why)
     kt_string_destroy(&text);
 }
 
+/* Whoever asked us to end needs not be told why a look was cut short. */
+static bool is_asked_to_end(const struct watch *watch)
+{
+    struct pollfd signals = {.fd = watch->signals, .events = POLLIN};
+    return poll(&signals, 1, 0) > 0;
+}
+
 /* What cannot be looked at now may be later, if that was asked for, or if it could be before. */
 static enum step do_without(struct watch *watch, enum watch_outcome outcome, struct kt_string *why)
 {
     const bool before = watch->subject.look > 0;
+    if (is_asked_to_end(watch))
+        return GO_ON;
     const bool waits = outcome == WATCH_NOT_BEGUN || outcome == WATCH_NO_CAPTURE || outcome == WATCH_NOT_ASKED;
     if (outcome == WATCH_NO_PROCESS && before) {
         kt_string_destroy(why);
