@@ -96,9 +96,9 @@ static int check_site(const struct kt_site *site, uint32_t module)
     return 0;
 }
 
-static int is_near_ns(int64_t ns)
+static int is_within_ns(int64_t ns, int64_t most_ns)
 {
-    return ns >= -KT_TRACE_SPAN_NS && ns <= KT_TRACE_SPAN_NS;
+    return ns >= -most_ns && ns <= most_ns;
 }
 
 /* Devices without which nothing can be said of a wave, and what is told of them all. */
@@ -142,11 +142,13 @@ static int check_processes(const struct kt_snapshot *snapshot)
         const struct kt_process *process = &snapshot->processes[i];
         if (process->timeline >= snapshot->timeline_count)
             return kt_fail(KTRACE_ERROR_FORMAT, "process %u: its timeline %u is not there", i, process->timeline);
+        if (!is_within_ns(process->host_shift_ns, KT_HOST_SHIFT_MAX_NS))
+            return kt_fail(KTRACE_ERROR_FORMAT, "process %u: its host's clock is moved by more than 73 years", i);
         if (process->first_module < (i ? process[-1].first_module : 0) || (i == 0 && process->first_module))
             return kt_fail(KTRACE_ERROR_FORMAT, "process %u: its modules do not begin behind those before", i);
     }
     for (uint32_t i = 0; i < snapshot->timeline_count; i++)
-        if (!is_near_ns(snapshot->timeline_begins_ns[i]))
+        if (!is_within_ns(snapshot->timeline_begins_ns[i], KT_TRACE_SPAN_NS))
             return kt_fail(KTRACE_ERROR_FORMAT, "timeline %u begins more than 40 days from the first", i);
     return 0;
 }

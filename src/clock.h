@@ -46,5 +46,7 @@ static inline uint32_t kt_clock_wall_tick_ns(const struct kt_device *device)
 /* What is further than this from the median start of a device's waves, or from the waves of other devices, is not of this
  * trace. Twice this, in ps, fits an int64_t. */
 #define KT_TRACE_SPAN_NS (INT64_C(40) * 24 * 3600 * 1000000000)
+/* A host's clock is set by no more than this: 73 years. A few of them fit an int64_t. */
+#define KT_HOST_SHIFT_MAX_NS (INT64_C(1) << 61)
 
 #endif

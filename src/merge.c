@@ -139,6 +139,11 @@ static uint32_t process_of_module(const struct kt_snapshot *snapshot, const stru
     return snapshot->devices[module->device].process;
 }
 
+static int fail_numbers(void)
+{
+    return kt_fail(KTRACE_ERROR_ARGUMENT, "the modules of these traces are too many to be numbered");
+}
+
 static int number_modules(struct kt_merge *merge)
 {
     uint64_t next = 0;
@@ -148,14 +153,16 @@ static int number_modules(struct kt_merge *merge)
             const uint32_t of = process_of_module(snapshot, &snapshot->modules[m]);
             struct kt_merge_process *process = &merge->all[merge->processes[i][of]];
             const uint32_t number = snapshot->modules[m].number - snapshot->processes[of].first_module;
+            if (number == UINT32_MAX)
+                return fail_numbers();
             process->modules = number >= process->modules ? number + 1 : process->modules;
         }
     }
     for (uint32_t k = 0; k < merge->process_count; k++) {
         merge->all[k].first_module = (uint32_t)next;
         next += (uint64_t)merge->all[k].modules + 1; /* the last one is for waves whose module is not there */
-        if (next > UINT32_MAX || merge->all[k].modules == UINT32_MAX)
-            return kt_fail(KTRACE_ERROR_ARGUMENT, "the modules of these traces are too many to be numbered");
+        if (next > UINT32_MAX)
+            return fail_numbers();
     }
     return 0;
 }
@@ -292,6 +299,9 @@ static int make_snapshot(struct kt_snapshot **out, const struct kt_merge *merge)
     int status = 0;
     for (uint64_t i = 0; i < merge->count && status == 0; i++)
         status = add_trace(&sum, merge, i);
+    if (status == 0 && sum->device_count > KT_DEVICES_MAX)
+        status = kt_fail(KTRACE_ERROR_ARGUMENT, "%u devices cannot be one trace: %u are the most", sum->device_count,
+                         KT_DEVICES_MAX);
     if (status == 0)
         status = set_timelines(sum, merge);
     if (status == 0)
@@ -305,11 +315,17 @@ static int make_snapshot(struct kt_snapshot **out, const struct kt_merge *merge)
 
 /* ---- All of it ---------------------------------------------------------------------------------------------------- */
 
-static int check_count(const struct kt_merge *merge)
+static int check_counts(const struct kt_merge *merge)
 {
-    uint64_t waves = 0;
-    for (uint64_t i = 0; i < merge->count; i++)
-        waves += kt_merge_snapshot(merge, i)->wave_count;
+    uint64_t waves = 0, dropped = 0, filtered = 0, regions = 0;
+    for (uint64_t i = 0; i < merge->count; i++) {
+        const struct kt_snapshot *snapshot = kt_merge_snapshot(merge, i);
+        waves += snapshot->wave_count;
+        if (__builtin_add_overflow(dropped, snapshot->waves_dropped, &dropped) ||
+            __builtin_add_overflow(filtered, snapshot->waves_filtered, &filtered) ||
+            __builtin_add_overflow(regions, snapshot->regions, &regions))
+            return kt_fail(KTRACE_ERROR_ARGUMENT, "what is counted in these traces is 2^64 or more");
+    }
     if (waves >= UINT32_MAX)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "%llu waves are too many for one trace: 2^32 - 2 are the most",
                        (unsigned long long)waves);
@@ -344,7 +360,7 @@ static int prepare(struct kt_merge *merge)
 {
     int status = check_options(merge);
     if (status == 0)
-        status = check_count(merge);
+        status = check_counts(merge);
     if (status == 0)
         status = make_room(merge);
     if (status == 0)

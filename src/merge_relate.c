@@ -64,8 +64,8 @@ static int set_meanwhile(int64_t *shift_ns, uint32_t *uncertainty_ns, const stru
         return 0;
     int64_t low_ns, high_ns;
     if (__builtin_sub_overflow(other.low_ns, own.high_ns, &low_ns) ||
-        __builtin_sub_overflow(other.high_ns, own.low_ns, &high_ns) || low_ns > high_ns || low_ns < -KT_TRACE_SPAN_NS ||
-        high_ns > KT_TRACE_SPAN_NS)
+        __builtin_sub_overflow(other.high_ns, own.low_ns, &high_ns) || low_ns > high_ns ||
+        low_ns < -KT_HOST_SHIFT_MAX_NS || high_ns > KT_HOST_SHIFT_MAX_NS)
         return 0;
     if (low_ns > 0 || high_ns < 0) {
         *shift_ns = low_ns + (high_ns - low_ns) / 2;
@@ -88,7 +88,7 @@ static void follow_host(struct kt_merge *merge, uint32_t body)
             const int64_t by_ns = shift_ns + reference->host_shift_ns - process->host_shift_ns;
             for (uint32_t m = 0; m < merge->process_count; m++)
                 if (merge->all[m].body == body) {
-                    merge->all[m].host_shift_ns += by_ns;
+                    merge->all[m].host_shift_ns = (int64_t)((uint64_t)merge->all[m].host_shift_ns + (uint64_t)by_ns);
                     if (uncertainty_ns > merge->all[m].host_shift_uncertainty_ns)
                         merge->all[m].host_shift_uncertainty_ns = uncertainty_ns;
                 }
@@ -143,6 +143,16 @@ static int relate_body(struct kt_merge *merge, uint32_t body, int *waves, int *a
     return 0;
 }
 
+/* Last of all: what follows a host follows its clock, not what is moved. */
+static int add_offset(const struct kt_merge *merge, struct kt_merge_process *process)
+{
+    process->host_shift_ns += kt_merge_offset_ns(merge, process->body);
+    if (process->host_shift_ns < -KT_HOST_SHIFT_MAX_NS || process->host_shift_ns > KT_HOST_SHIFT_MAX_NS)
+        return kt_fail(KTRACE_ERROR_ARGUMENT, "the host's clock of %s would be moved by more than 73 years",
+                       kt_merge_words(merge, process->body));
+    return 0;
+}
+
 static int relate_by_clocks(struct kt_merge *merge)
 {
     const struct kt_snapshot *first = kt_merge_snapshot(merge, 0);
@@ -158,9 +168,8 @@ static int relate_by_clocks(struct kt_merge *merge)
         struct kt_merge_process *process = &merge->all[i];
         process->timeline = process->body ? 0 : process->first->timeline;
     }
-    /* offsets last: what follows a host follows its clock */
     for (uint32_t i = 0; i < merge->process_count && status == 0; i++)
-        merge->all[i].host_shift_ns += kt_merge_offset_ns(merge, merge->all[i].body);
+        status = add_offset(merge, &merge->all[i]);
     merge->timeline_count = first->timeline_count;
     memcpy(merge->timeline_begins_ns, first->timeline_begins_ns,
            first->timeline_count * sizeof *first->timeline_begins_ns);
@@ -170,20 +179,26 @@ static int relate_by_clocks(struct kt_merge *merge)
 /* ---- By starts ---------------------------------------------------------------------------------------------------- */
 
 /* The timelines of each body's first trace, laid beside those of the others. */
-static void lay_beside(struct kt_merge *merge)
+static int lay_beside(struct kt_merge *merge)
 {
     for (uint32_t i = 0; i < merge->count; i++) {
         const struct kt_snapshot *snapshot = kt_merge_snapshot(merge, i);
         const uint32_t before = merge->timeline_count;
         if (merge->bodies[i] != i)
             continue;
-        for (uint32_t t = 0; t < snapshot->timeline_count; t++)
-            merge->timeline_begins_ns[merge->timeline_count++] =
+        for (uint32_t t = 0; t < snapshot->timeline_count; t++) {
+            const int64_t begin_ns =
                 snapshot->timeline_begins_ns[t] + kt_merge_offset_ns(merge, i) - kt_merge_offset_ns(merge, 0);
+            if (begin_ns < -KT_TRACE_SPAN_NS || begin_ns > KT_TRACE_SPAN_NS)
+                return kt_fail(KTRACE_ERROR_ARGUMENT, "%s would lie more than 40 days from trace 1",
+                               kt_merge_words(merge, i));
+            merge->timeline_begins_ns[merge->timeline_count++] = begin_ns;
+        }
         for (uint32_t k = 0; k < merge->process_count; k++)
             if (merge->all[k].body == i)
                 merge->all[k].timeline = before + merge->all[k].first->timeline;
     }
+    return 0;
 }
 
 /* Of a body of several traces there is one. */
@@ -231,7 +246,5 @@ int kt_merge_relate(struct kt_merge *merge)
         return relate_by_clocks(merge);
     if (status == 0)
         status = check_bodies(merge);
-    if (status == 0)
-        lay_beside(merge);
-    return status;
+    return status < 0 ? status : lay_beside(merge);
 }

@@ -192,26 +192,30 @@ int kt_process_join(struct kt_process *process, const struct kt_process *more)
 
 /* ---- The host's clocks -------------------------------------------------------------------------------------------- */
 
-static struct kt_clock_distance distance_of(const struct kt_clock_reading *reading)
+/* 0: nonsense, as a file from anywhere may have. */
+static int distance_of(struct kt_clock_distance *out, const struct kt_clock_reading *reading)
 {
-    return (struct kt_clock_distance){.low_ns = (int64_t)(reading->real_before_ns - reading->monotonic_ns),
-                                      .high_ns = (int64_t)(reading->real_after_ns - reading->monotonic_ns)};
+    const uint64_t width_ns = reading->real_after_ns - reading->real_before_ns;
+    *out = (struct kt_clock_distance){.low_ns = (int64_t)(reading->real_before_ns - reading->monotonic_ns)};
+    return width_ns < 1000000000 && !__builtin_add_overflow(out->low_ns, (int64_t)width_ns, &out->high_ns);
 }
 
 int kt_process_clock_distance(struct kt_clock_distance *out, const struct kt_process *process)
 {
-    if (process->reading_count == 0)
-        return 0;
-    struct kt_clock_distance all = distance_of(&process->readings[0]);
-    *out = all;
-    for (uint32_t i = 1; i < process->reading_count; i++) {
-        const struct kt_clock_distance next = distance_of(&process->readings[i]);
+    struct kt_clock_distance all = {.low_ns = 0}, next;
+    int known = 0;
+    for (uint32_t i = 0; i < process->reading_count; i++) {
+        if (!distance_of(&next, &process->readings[i]))
+            continue;
+        if (!known)
+            *out = all = next;
+        known = 1;
         all.low_ns = next.low_ns > all.low_ns ? next.low_ns : all.low_ns;
         all.high_ns = next.high_ns < all.high_ns ? next.high_ns : all.high_ns;
     }
-    if (all.low_ns <= all.high_ns)
+    if (known && all.low_ns <= all.high_ns)
         *out = all;
-    else
+    else if (known)
         out->was_set = 1;
-    return 1;
+    return known;
 }

@@ -55,6 +55,7 @@ def read_processes(payload, devices, modules):
     for number, process in enumerate(processes):
         require(process.timeline < timeline_count, f"process {number}: there is no timeline {process.timeline}")
         require(process.reserved == 0, "what is reserved is 0")
+        require(abs(process.host_shift_ns) <= 1 << 61, f"process {number}: its host's clock is moved too far")
         require(number == 0 or process.first_module >= processes[number - 1].first_module, "processes are in order")
     require(timelines[0] == 0, "the first timeline is 0 from itself")
     require(all(abs(number) <= FAR_NS for number in timelines), "a timeline is too far away")
