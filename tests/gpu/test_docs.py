@@ -90,6 +90,11 @@ def left_of(path):
         return json.load(file)
 
 
+def is_there(steps):
+    """Not what a page left that is gone."""
+    return bool(steps) and (ROOT / steps[0]["at"].rpartition(":")[0]).is_file()
+
+
 def steps_of(name, site):
     """As they were left, each with the folder and the variables that the page had set by then."""
     left = left_of(f"{site}/gpu/{name}.json")
@@ -138,7 +143,7 @@ def main():
         skip(f"there is no site: {options.site or 'KTRACE_DOCS_SITE is not set'}")
     site = os.path.abspath(options.site)
     paths = sorted(glob.glob(f"{site}/gpu/*.json"))
-    names = [os.path.basename(path).removesuffix(".json") for path in paths if left_of(path)["steps"]]
+    names = [os.path.basename(path).removesuffix(".json") for path in paths if is_there(left_of(path)["steps"])]
     if options.list:
         print("\n".join(names))
         return 0
