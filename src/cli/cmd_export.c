@@ -135,7 +135,7 @@ static int run(int argc, char **argv)
 
 const struct cli_command cli_export = {
     .name = "export",
-    .brief = "write a trace for Perfetto, for chrome://tracing, as CSV, JSON or HTML",
+    .brief = "write a trace for Perfetto, as Chrome's trace events, CSV, JSON or HTML",
     .help = "Usage: ktrace export [-f FORMAT] [-o OUT] FILE.ktrace\n"
             "       ktrace export --launches [--names A,B,...] [-f FORMAT] [-o FOLDER] FILE.ktrace\n"
             "\n"
@@ -144,8 +144,8 @@ const struct cli_command cli_export = {
             "  perfetto  to open at https://ui.perfetto.dev: kernel, launch, SM or CU, workgroup and wave\n"
             "            (NVIDIA's warp) are nested tracks, ranges are slices on the wave's track, token\n"
             "            ranges lie on tracks below it, marks are instants, and payloads are arguments\n"
-            "  chrome    JSON of trace events, for chrome://tracing and other tools: a launch is a process,\n"
-            "            a wave a thread, ranges that overlap are asynchronous events\n"
+            "  chrome    JSON of Chrome's trace events, for tools that read those, and Perfetto: a launch is\n"
+            "            a process, a wave a thread, ranges that overlap are asynchronous events\n"
             "  csv       ranges and marks, one a line, with times in picoseconds\n"
             "  json      statistics, as 'ktrace summary --json' prints them\n"
             "  html      a page for the browser, as 'ktrace report' writes it\n"

@@ -74,10 +74,9 @@ int cli_output_write(const struct ktrace_trace *trace, const struct kt_exporter 
 
 const char *cli_output_opener(const struct kt_exporter *exporter)
 {
-    return exporter == &kt_exporter_perfetto ? "at https://ui.perfetto.dev"
-           : exporter == &kt_exporter_chrome ? "at chrome://tracing"
-           : exporter == &kt_exporter_html   ? "in a browser"
-                                             : NULL;
+    if (exporter == &kt_exporter_perfetto || exporter == &kt_exporter_chrome)
+        return "at https://ui.perfetto.dev";
+    return exporter == &kt_exporter_html ? "in a browser" : NULL;
 }
 
 int cli_output_report(const struct kt_exporter *exporter, const char *path)

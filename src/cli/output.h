@@ -18,7 +18,7 @@ int cli_output_check(const struct cli_command *command, const struct kt_exporter
 int cli_output_write(const struct ktrace_trace *trace, const struct kt_exporter *exporter, const char *output);
 /* "wrote PATH: open it at ...". */
 int cli_output_report(const struct kt_exporter *exporter, const char *path);
-/* What opens files of this format: "at chrome://tracing", "in a browser"; NULL: any program. */
+/* What opens files of this format: "at https://ui.perfetto.dev", "in a browser"; NULL: any program. */
 const char *cli_output_opener(const struct kt_exporter *exporter);
 
 #endif

@@ -1,9 +1,11 @@
-/* Chrome's JSON trace event format ("Trace Event Format", catapult), for chrome://tracing and tools that read it.
+/* Chrome's JSON trace event format ("Trace Event Format", catapult), for ui.perfetto.dev, trace viewers and tools that read it.
  *
  * A launch is a process, a wave a thread of it, so that its ranges nest as complete events ('X'), in the order of their begins,
  * outer ones first. Ranges on child tracks, which overlap others, are asynchronous events ('b', 'e'): one id for each child track
  * of each wave. Marks are instants ('i') of their thread. Process 0 is the trace itself: what it is, and what is missing.
- * Times are microseconds from the trace's time 0, with six decimals, which are picoseconds.
+ * Times are microseconds from the trace's time 0, with three decimals: both ends of everything to the nearest nanosecond. Readers
+ * keep no more, and one that rounds a begin and a duration by itself makes ranges end beyond what they lie in; Perfetto drops
+ * those.
  */
 #include "../error.h"
 #include "../string_builder.h"
@@ -12,6 +14,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+
+/* Not 0, which Perfetto takes for the main thread, whose number is its process's: another thread's, where there are so many. */
+enum { LAUNCH_THREAD = 1, FIRST_WAVE_THREAD };
 
 struct chrome {
     struct kt_text_sink text;
@@ -36,10 +41,24 @@ static void begin_event(struct chrome *chrome, char phase, uint64_t process, uin
     kt_text_uint(text, thread);
 }
 
-static void put_us(struct kt_text_sink *text, const char *key, int64_t ps)
+static int64_t nearest_ns(int64_t ps)
+{
+    const int64_t rest = ps % 1000;
+    return ps / 1000 + (rest >= 500) - (rest < -500);
+}
+
+static void put_time(struct kt_text_sink *text, const char *key, int64_t ps)
 {
     kt_text(text, key);
-    kt_text_decimal(text, ps, 6);
+    kt_text_decimal(text, nearest_ns(ps), 3);
+}
+
+/* ts and dur. What ends before it begins takes no time. */
+static void put_times(struct kt_text_sink *text, int64_t begin_ps, int64_t end_ps)
+{
+    put_time(text, ",\"ts\":", begin_ps);
+    kt_text(text, ",\"dur\":");
+    kt_text_decimal(text, end_ps > begin_ps ? nearest_ns(end_ps) - nearest_ns(begin_ps) : 0, 3);
 }
 
 static void put_string(struct kt_text_sink *text, const char *key, const char *value)
@@ -52,14 +71,6 @@ static void put_uint(struct kt_text_sink *text, const char *key, uint64_t value)
 {
     kt_text(text, key);
     kt_text_payload_javascript(text, KTRACE_PAYLOAD_UINT64, value);
-}
-
-static int64_t difference_ps(int64_t begin_ps, int64_t end_ps)
-{
-    int64_t ps;
-    if (end_ps <= begin_ps)
-        return 0;
-    return __builtin_sub_overflow(end_ps, begin_ps, &ps) ? INT64_MAX : ps;
 }
 
 static void name_process(struct chrome *chrome, uint64_t process, const char *name)
@@ -94,7 +105,7 @@ static void write_trace_facts(struct chrome *chrome)
     name_thread(chrome, 0, 0, "trace");
 
     begin_event(chrome, 'i', 0, 0);
-    put_us(text, ",\"ts\":", 0);
+    put_time(text, ",\"ts\":", 0);
     put_string(text, ",\"s\":\"p\",\"cat\":\"ktrace.trace\",\"name\":", snapshot->name);
     put_string(text, ",\"args\":{\"ktrace_version\":", ktrace_version());
     put_string(text, ",\"device\":", kt_trace_device_names(trace));
@@ -109,7 +120,7 @@ static void write_trace_facts(struct chrome *chrome)
     kt_text(text, snapshot->flags & KT_SNAPSHOT_SIMULATED ? "true}}" : "false}}");
 
     begin_event(chrome, 'i', 0, 0);
-    put_us(text, ",\"ts\":", 0);
+    put_time(text, ",\"ts\":", 0);
     put_string(text, ",\"s\":\"p\",\"cat\":\"ktrace.trace\",\"name\":", *warning ? warning : "nothing lost");
     put_uint(text, ",\"args\":{\"waves_dropped\":", snapshot->waves_dropped);
     put_uint(text, ",\"waves_filtered\":", snapshot->waves_filtered);
@@ -155,10 +166,9 @@ static int write_launch(struct chrome *chrome, uint64_t index)
     if (failed)
         return kt_fail(KTRACE_ERROR_MEMORY, "out of host memory while a name was put together");
 
-    name_thread(chrome, index + 1, 0, "launch");
-    begin_event(chrome, 'X', index + 1, 0);
-    put_us(text, ",\"ts\":", launch->begin_ps);
-    put_us(text, ",\"dur\":", difference_ps(launch->begin_ps, launch->end_ps));
+    name_thread(chrome, index + 1, LAUNCH_THREAD, "launch");
+    begin_event(chrome, 'X', index + 1, LAUNCH_THREAD);
+    put_times(text, launch->begin_ps, launch->end_ps);
     put_string(text, ",\"cat\":\"ktrace.launch\",\"name\":", kernel);
     put_uint(text, ",\"args\":{\"launch\":", index);
     put_uint(text, ",\"grid_id\":", launch->grid_id);
@@ -234,7 +244,7 @@ static void put_name(struct kt_text_sink *text, const struct kt_event *event, in
 static void write_mark(struct chrome *chrome, const struct wave_place *place, const struct kt_event *event)
 {
     begin_event(chrome, 'i', place->process, place->thread);
-    put_us(&chrome->text, ",\"ts\":", event->time_ps);
+    put_time(&chrome->text, ",\"ts\":", event->time_ps);
     kt_text(&chrome->text, ",\"s\":\"t\",\"cat\":\"ktrace.mark\"");
     put_name(&chrome->text, event, 0);
     put_arguments(&chrome->text, event, NULL);
@@ -246,11 +256,12 @@ static const char *category(const struct kt_event *event)
     return event->site->kind == KTRACE_KIND_START ? ",\"cat\":\"ktrace.token\"" : ",\"cat\":\"ktrace.range\"";
 }
 
-/* A child track's id, of all waves and tracks of the file no two the same. */
+/* A child track's id, of all waves and tracks of the file no two the same. It is the process's own: Perfetto shows what has an
+ * "id" instead apart from all processes. */
 static void put_id(struct chrome *chrome, const struct wave_place *place, const struct kt_event *event)
 {
-    char id[40];
-    snprintf(id, sizeof id, ",\"id\":\"0x%" PRIx64 "\"", place->index << 16 | event->track);
+    char id[56];
+    snprintf(id, sizeof id, ",\"id2\":{\"local\":\"0x%" PRIx64 "\"}", place->index << 16 | event->track);
     kt_text(&chrome->text, id);
 }
 
@@ -262,11 +273,12 @@ static void write_range(struct chrome *chrome, const struct wave_place *place, c
     const int asynchronous = event->track > 0;
     struct kt_text_sink *text = &chrome->text;
     begin_event(chrome, asynchronous ? 'b' : 'X', place->process, place->thread);
-    put_us(text, ",\"ts\":", event->time_ps);
-    if (asynchronous)
+    if (asynchronous) {
+        put_time(text, ",\"ts\":", event->time_ps);
         put_id(chrome, place, event);
-    else
-        put_us(text, ",\"dur\":", difference_ps(event->time_ps, end_ps));
+    } else {
+        put_times(text, event->time_ps, end_ps);
+    }
     kt_text(text, category(event));
     put_name(text, event, !end);
     put_arguments(text, event, end);
@@ -274,7 +286,7 @@ static void write_range(struct chrome *chrome, const struct wave_place *place, c
     if (!asynchronous)
         return;
     begin_event(chrome, 'e', place->process, place->thread);
-    put_us(text, ",\"ts\":", end_ps > event->time_ps ? end_ps : event->time_ps);
+    put_time(text, ",\"ts\":", end_ps > event->time_ps ? end_ps : event->time_ps);
     put_id(chrome, place, event);
     kt_text(text, category(event));
     put_name(text, event, !end);
@@ -292,8 +304,7 @@ static void write_span(struct chrome *chrome, const struct wave_place *place, in
              chrome->vocabulary->wave, wave->wave);
     name_thread(chrome, place->process, place->thread, name);
     begin_event(chrome, 'X', place->process, place->thread);
-    put_us(text, ",\"ts\":", begin_ps);
-    put_us(text, ",\"dur\":", difference_ps(begin_ps, place->end_ps));
+    put_times(text, begin_ps, place->end_ps);
     put_string(text, ",\"cat\":\"ktrace.wave\",\"name\":", chrome->vocabulary->span);
     put_uint(text, ",\"args\":{\"events\":", wave->event_count);
     put_uint(text, ",\"lanes\":", wave->lane_count);
@@ -311,7 +322,7 @@ static int write_wave(struct chrome *chrome, uint64_t launch, uint64_t index)
     const struct wave_place place = {.wave = wave,
                                      .index = index,
                                      .process = launch + 1,
-                                     .thread = index - trace->launches[launch].first_wave + 1,
+                                     .thread = index - trace->launches[launch].first_wave + FIRST_WAVE_THREAD,
                                      .end_ps = wave->event_count ? first[wave->event_count - 1].time_ps : wave->end_ps};
     write_span(chrome, &place, wave->event_count ? first->time_ps : wave->begin_ps);
     for (uint32_t i = 0; i < wave->event_count && !chrome->text.status; i++) {

@@ -6,6 +6,7 @@
 #include "../../src/backend/cuda_api.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +183,7 @@ static void *answer(void *mailbox)
     volatile uint32_t *question = mailbox, *answered = (volatile uint32_t *)mailbox + 34;
     for (uint32_t number = 1; number <= 16; number++) {
         while (__atomic_load_n(question, __ATOMIC_ACQUIRE) != number)
-            ;
+            sched_yield();
         *(volatile uint64_t *)((char *)mailbox + 128) = 1000 * number;
         __atomic_store_n(answered, number, __ATOMIC_RELEASE);
     }

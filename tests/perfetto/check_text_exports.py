@@ -5,7 +5,8 @@
     check_text_exports.py --work FOLDER --synthetic MAKE_SYNTHETIC [--golden FOLDER [--update]]
 
 Perfetto's file is read with its official schema, by check_pftrace.py; Chrome's with Python's JSON; CSV with Python's csv.
-Perfetto's times are whole nanoseconds, the others' exact. With --golden, bytes are compared too.
+The times of both are whole nanoseconds, those of CSV exact; Chrome's follows its format's rules besides
+(trace_event_rules.py). With --golden, bytes are compared too.
 """
 
 import argparse
@@ -24,6 +25,8 @@ try:
 except ImportError as error:
     print(f"skip: {error}: ./run test installs the packages of tests/perfetto/requirements.txt")
     sys.exit(77)
+
+import trace_event_rules  # noqa: E402
 
 require = check_pftrace.require
 Item = collections.namedtuple("Item", "category name begin_ps end_ps arguments")  # end None: a mark
@@ -92,7 +95,7 @@ def chrome_waves(path):
             continue
         require(where in threads, "an event on thread {}, which has no name", where)
         launch = re.search(r"launch #(\d+): ", processes[event["pid"]])
-        if event["pid"] == 0 or event["tid"] == 0:
+        if event["cat"] in ("ktrace.trace", "ktrace.launch"):
             continue
         arguments = {
             name: exact(float(value) if isinstance(value, str) and re.fullmatch(r"-?\d+\.?\d*(e[-+]?\d+)?", value)
@@ -107,12 +110,12 @@ def chrome_waves(path):
         elif event["ph"] == "i":
             waves[key].append(Item(event["cat"], event["name"], begin, None, arguments))
         elif event["ph"] == "b":
-            require(event["id"] not in open_ranges, "range {} begins within itself", event["id"])
-            open_ranges[event["id"]] = event, begin, arguments, key
+            require(event["id2"]["local"] not in open_ranges, "range {} begins within itself", event["id2"])
+            open_ranges[event["id2"]["local"]] = event, begin, arguments, key
         elif event["ph"] == "e":
-            opened, begun, arguments, its_key = open_ranges.pop(event["id"])
+            opened, begun, arguments, its_key = open_ranges.pop(event["id2"]["local"])
             require((opened["name"], opened["cat"], its_key) == (event["name"], event["cat"], key),
-                    "range {} ends as another", event["id"])
+                    "range {} ends as another", event["id2"])
             waves[key].append(Item(event["cat"], event["name"], begun, begin, arguments))
         else:
             require(False, "phase {!r}", event["ph"])
@@ -155,6 +158,11 @@ def in_order(items):
     return sorted(items, key=lambda item: (item.category, item.name, item.begin_ps, item.end_ps or 0, repr(item)))
 
 
+def nearest_ns(item):
+    begin, end = ((ps + 500) // 1000 * 1000 if ps is not None else None for ps in (item.begin_ps, item.end_ps))
+    return item._replace(begin_ps=begin, end_ps=end)
+
+
 def same(left, right, where, slack_ps):
     require(len(left) == len(right), "{}: {} items, not {}", where, len(left), len(right))
     for a, b in zip(left, right):
@@ -165,13 +173,15 @@ def same(left, right, where, slack_ps):
 
 
 def check(files):
+    faults = trace_event_rules.faults_of(files["chrome"])
+    require(not faults, "Chrome: {}", "; ".join(faults))
     perfetto, chrome, rows = perfetto_waves(files["perfetto"]), chrome_waves(files["chrome"]), csv_items(files["csv"])
     require(set(perfetto) == set(chrome), "waves: {}", set(perfetto) ^ set(chrome))
     # Equal ranges of a wave in another order would be the same trace, so both are sorted, by what is equal in both.
     for key, items in perfetto.items():
         same(in_order(items), in_order(chrome[key]), f"launch {key[0]}, {key[1]}", 1000)
     flat = in_order(item for items in chrome.values() for item in items if item.category != "ktrace.wave")
-    same(flat, in_order(item for items in rows.values() for item in items), "CSV", 0)
+    same(flat, in_order(nearest_ns(item) for items in rows.values() for item in items), "CSV", 0)
     return len(flat)
 
 

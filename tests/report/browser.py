@@ -13,6 +13,7 @@ import pathlib
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -32,12 +33,15 @@ class Browser:
         # The browser reads commands from descriptor 3 and answers on 4. Copies above both first: they may lie there already.
         high_read, high_write = os.dup(to_read), os.dup(to_write)
         os.close(to_read), os.close(to_write)
-        script = f'exec "$0" "$@" 3<&{high_read} 4>&{high_write}'
+        # A shell's redirections need not know descriptors of two digits.
+        script = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
         self.process = subprocess.Popen(
             [
-                "sh",
+                sys.executable,
                 "-c",
                 script,
+                str(high_read),
+                str(high_write),
                 executable,
                 "--headless=new",
                 "--remote-debugging-pipe",
