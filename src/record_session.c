@@ -43,6 +43,8 @@ static int descriptor = -1;                              /* holds the lock on th
 static struct stat identity;                             /* of the file */
 static unsigned trace_count;
 
+static int saving; /* threads that save; atomic */
+
 int kt_record_is_on(void)
 {
     return folder[0] != 0;
@@ -260,6 +262,7 @@ void kt_record_forget(void)
     stem[0] = 0;
     descriptor = -1;
     trace_count = 0;
+    saving = 0;
 }
 
 void kt_record_leave(void)
@@ -297,23 +300,45 @@ static void name_trace(char *path, size_t bytes, const char **name, const struct
     *name = path[0] ? strrchr(path, '/') + 1 : path;
 }
 
-void kt_record_trace(const struct ktrace_trace *trace)
+void kt_record_count(struct kt_record_numbers *out, const struct ktrace_trace *trace)
+{
+    *out = (struct kt_record_numbers){.launches = trace->launch_count,
+                                      .waves = trace->wave_count,
+                                      .events = trace->event_count,
+                                      .waves_dropped = trace->snapshot->waves_dropped,
+                                      .slots_lost = trace->slots_lost,
+                                      .waves_unfinished = trace->waves_unfinished};
+}
+
+int kt_record_is_saving(void)
+{
+    return __atomic_load_n(&saving, __ATOMIC_ACQUIRE) != 0;
+}
+
+static void save(const struct ktrace_trace *trace)
 {
     char path[sizeof stem + KT_SAFE_NAME_BYTES + 32], line[KT_SAFE_NAME_BYTES + 256];
+    struct kt_record_numbers n;
     const char *name;
-    if (!kt_record_is_on() || trace == NULL || trace->event_count == 0)
-        return;
-    const struct kt_failure failure = kt_failure_keep(KTRACE_OK);
     name_trace(path, sizeof path, &name, trace);
     const int status =
         *path ? ktrace_trace_save(trace, path) : kt_fail(KTRACE_ERROR_IO, "%s: no file can be made there", folder);
-    snprintf(line, sizeof line, KT_RECORD_TRACE_FORMAT "%s", (unsigned long long)trace->launch_count,
-             (unsigned long long)trace->wave_count, (unsigned long long)trace->event_count,
-             (unsigned long long)trace->snapshot->waves_dropped, (unsigned long long)trace->slots_lost,
-             (unsigned long long)trace->waves_unfinished, name);
+    kt_record_count(&n, trace);
+    snprintf(line, sizeof line, KT_RECORD_TRACE_FORMAT "%s", n.launches, n.waves, n.events, n.waves_dropped,
+             n.slots_lost, n.waves_unfinished, name);
     if (status < 0)
         write_line(KT_RECORD_LOSS, ktrace_last_error());
     else if (write_line(KT_RECORD_TRACE, line) == 0 && trace->warning[0])
         write_line(KT_RECORD_WARNING, trace->warning);
+}
+
+void kt_record_trace(const struct ktrace_trace *trace)
+{
+    if (!kt_record_is_on() || trace == NULL || trace->event_count == 0)
+        return;
+    const struct kt_failure failure = kt_failure_keep(KTRACE_OK);
+    __atomic_fetch_add(&saving, 1, __ATOMIC_ACQ_REL);
+    save(trace);
+    __atomic_fetch_sub(&saving, 1, __ATOMIC_ACQ_REL);
     kt_fail_again(&failure);
 }

@@ -42,6 +42,8 @@ struct kt_record_numbers {
     unsigned long long waves_dropped, slots_lost, waves_unfinished;
 };
 
+void kt_record_count(struct kt_record_numbers *out, const struct ktrace_trace *trace);
+
 /* Whether the process is recorded. */
 int kt_record_is_on(void);
 /* The process, as kt_record_program_name has it; "" where it is not recorded. */
@@ -50,6 +52,8 @@ const char *kt_record_process_name(void);
 /* Does nothing where the process is not recorded, or the trace is NULL or has no events. Call these without locks (locks.h): they
  * write files. */
 void kt_record_trace(const struct ktrace_trace *trace);
+/* Whether a thread is about that. Can be asked by a signal handler. */
+int kt_record_is_saving(void);
 /* A line of the process's file. Not 0: it was written. */
 int kt_record_say(enum kt_record_word word, const char *text);
 /* A capture or process-wide collection has begun: from now on the process hands over at its end what was not handed over before,

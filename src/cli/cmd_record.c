@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { OPTION_FORCE = 512, OPTION_EXPORT, MOST_EXPORTS = 8, LONGEST_DURATION_S = 30 * 24 * 60 * 60 };
+enum { OPTION_FORCE = 512, OPTION_MERGE, OPTION_EXPORT, MOST_EXPORTS = 8, LONGEST_DURATION_S = 30 * 24 * 60 * 60 };
 
 /* The program was not started: as a shell has it. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
@@ -20,7 +20,7 @@ struct choice {
     const char *output;
     const struct kt_exporter *exporters[MOST_EXPORTS];
     size_t exporter_count;
-    bool force, summary;
+    bool force, merge, summary;
     struct record_program program;
 };
 
@@ -53,6 +53,7 @@ static int take_options(struct choice *choice, int argc, char **argv)
 {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
                                             {"force", no_argument, NULL, OPTION_FORCE},
+                                            {"merge", no_argument, NULL, OPTION_MERGE},
                                             {"export", required_argument, NULL, OPTION_EXPORT},
                                             {"summary", no_argument, NULL, 's'},
                                             {"duration", required_argument, NULL, 'd'},
@@ -65,6 +66,7 @@ static int take_options(struct choice *choice, int argc, char **argv)
         switch (option) {
         case 'o': choice->output = optarg; break;
         case OPTION_FORCE: choice->force = true; break;
+        case OPTION_MERGE: choice->merge = true; break;
         case OPTION_EXPORT: status = take_export(choice, optarg); break;
         case 's': choice->summary = true; break;
         case 'd': status = take_duration(choice, optarg); break;
@@ -103,19 +105,22 @@ static bool has_overflowed(const struct record_session *session)
     return false;
 }
 
-/* All of the session's, placed; NULL: memory ran out. */
+/* All of the session's, or the one that they were merged to, placed; NULL: memory ran out. */
 static struct record_placed *place(int *status, struct record_files *files, const struct record_session *session,
-                                   size_t count)
+                                   size_t count, const struct record_trace *merged)
 {
     struct record_placed *placed = kt_array_new_zeroed(count, sizeof *placed);
     size_t next = 0;
-    for (size_t i = 0; placed && i < session->count; i++)
+    if (placed && merged)
+        placed[0] = (struct record_placed){.from = merged->file, .name = merged->name};
+    for (size_t i = 0; placed && !merged && i < session->count; i++)
         for (size_t k = 0; k < session->processes[i].trace_count; k++)
             placed[next++] = (struct record_placed){.from = session->processes[i].traces[k].file,
                                                     .name = session->processes[i].traces[k].name};
-    *status = placed ? CLI_OK : cli_error_library();
-    if (placed && count)
-        *status = record_files_place(files, placed, count);
+    if (!placed)
+        *status = cli_error_library();
+    else if (count && record_files_place(files, placed, count) != CLI_OK)
+        *status = CLI_FAILURE;
     return placed;
 }
 
@@ -218,19 +223,26 @@ static int collect(const struct choice *choice, struct record_files *files)
     int status = record_read(&session, files->session);
     if (status != CLI_OK)
         return status;
-    const size_t count = count_traces(&session);
-    struct record_placed *placed = place(&status, files, &session, count);
+    const size_t trace_count = count_traces(&session);
+    struct record_trace merged = {0};
+    const bool merges = choice->merge && trace_count > 1;
+    if (merges)
+        status = record_merge(&merged, &session, files->session, files->stem);
+    const struct record_trace *one = merges && status == CLI_OK ? &merged : NULL;
+    const size_t count = one ? 1 : trace_count;
+    struct record_placed *placed = place(&status, files, &session, count, one);
     record_program_release(program);
     if (placed)
-        record_report(&session, program, placed, count, program->quiet);
+        record_report(&session, program, placed, count, one);
     if (placed && count == 0)
         record_report_nothing(&session, program);
     if (placed && show(choice, placed, count) != CLI_OK)
         status = CLI_FAILURE;
     if (count == 0 || has_overflowed(&session))
         status = CLI_FAILURE;
-    tell_outer(program, count);
+    tell_outer(program, trace_count);
     free_placed(placed, count);
+    record_trace_free(&merged);
     record_session_free(&session);
     return status;
 }
@@ -279,7 +291,8 @@ const struct cli_command cli_record = {
             "Processes that it starts are recorded, too. Its input and output are its own; what the command\n"
             "says goes to standard error, when the program has ended.\n"
             "\n"
-            "One trace is FILE. Several are numbered, in order of processes, and named: FILE.1.NAME.ktrace.\n"
+            "One trace is FILE. Several are numbered, in order of processes, and named: FILE.1.NAME.ktrace;\n"
+            "or become one by --merge.\n"
             "\n"
             "A program that a signal ends, as Ctrl-C, saves what it has recorded by then, but after SIGKILL,\n"
             "or where it calls _exit.\n"
@@ -289,6 +302,7 @@ const struct cli_command cli_record = {
             "                         Without: named after the program, or the script that a Python runs, in\n"
             "                         the current folder, with a number where that name is taken\n"
             "      --force            replace FILE\n"
+            "      --merge            several traces become one, FILE, on one timeline: 'ktrace merge'\n"
             "      --export FORMAT    write each trace in that format, too: perfetto, chrome or another of\n"
             "                         'ktrace export'. Can be there several times\n"
             "  -s, --summary          print the summary of each trace at the end, on standard error\n"

@@ -123,11 +123,19 @@ void record_session_free(struct record_session *session);
 /* Process ids of those that live, up to `most` of them. How many there are. */
 size_t record_living(pid_t *processes, size_t most, const char *folder);
 
+/* ---- One of several: record_merge.c --------------------------------------------------------------------------------- */
+
+/* All traces of the session as one, of this name, in a file of the folder. Free its strings. CLI_OK, or CLI_FAILURE after an error: there
+ * is none. */
+int record_merge(struct record_trace *out, const struct record_session *session, const char *folder, const char *name);
+void record_trace_free(struct record_trace *trace);
+
 /* ---- What is said about it: record_report.c ------------------------------------------------------------------------- */
 
-/* To standard error, unless `quiet`: files, and what comes next. What was lost is said in any case. */
+/* To standard error, unless `quiet`: files, and what comes next. What was lost is said in any case. `merged`: the one placed is that;
+ * NULL: they are the session's. */
 void record_report(const struct record_session *session, const struct record_program *program,
-                   const struct record_placed *placed, size_t count, bool quiet);
+                   const struct record_placed *placed, size_t count, const struct record_trace *merged);
 /* Why there is no trace. */
 void record_report_nothing(const struct record_session *session, const struct record_program *program);
 

@@ -202,15 +202,20 @@ int record_read(struct record_session *out, const char *folder)
     return status;
 }
 
+void record_trace_free(struct record_trace *trace)
+{
+    free(trace->file);
+    free(trace->name);
+    free(trace->warning);
+    *trace = (struct record_trace){0};
+}
+
 void record_session_free(struct record_session *session)
 {
     for (size_t i = 0; i < session->count; i++) {
         struct record_process *process = &session->processes[i];
-        for (size_t k = 0; k < process->trace_count; k++) {
-            free(process->traces[k].file);
-            free(process->traces[k].name);
-            free(process->traces[k].warning);
-        }
+        for (size_t k = 0; k < process->trace_count; k++)
+            record_trace_free(&process->traces[k]);
         for (size_t k = 0; k < process->said_count; k++)
             free(process->said[k].sentence);
         free(process->traces);

@@ -64,15 +64,17 @@ static void put_signal(struct kt_string *out, int number)
 
 /* ---- Traces --------------------------------------------------------------------------------------------------------- */
 
-static void say_trace(const struct record_process *process, const struct record_trace *trace, const char *path,
-                      bool is_alone)
+enum { MOST_SAID = 20 };
+
+/* `process`: of several; NULL: there is nothing to tell apart. */
+static void say_trace(const struct record_process *process, const struct record_trace *trace, const char *path)
 {
     struct kt_string text = KT_STRING_INIT;
     kt_string_printf(&text, "wrote %s: ", path);
     put_count(&text, "", trace->numbers.launches, "launch", "launches");
     put_count(&text, ", ", trace->numbers.waves, "wave", "waves");
     put_count(&text, ", ", trace->numbers.events, "event", "events");
-    if (!is_alone) {
+    if (process) {
         kt_string_printf(&text, " of \"%s\" in ", trace->name);
         put_process(&text, process);
     }
@@ -89,28 +91,12 @@ static void say_trace(const struct record_process *process, const struct record_
     }
 }
 
-static bool has_command(const char *name)
-{
-    for (const struct cli_command *const *command = cli_commands; *command; command++)
-        if (strcmp((*command)->name, name) == 0)
-            return true;
-    return false;
-}
-
 static void say_next(const struct record_placed *placed, size_t count)
 {
     struct kt_string text = KT_STRING_INIT;
     kt_string_append(&text, "look at it: ktrace summary ");
     put_word(&text, placed[0].path);
-    kt_string_append(&text, count > 1 ? " and so on" : "");
-    say(&text, KT_STYLE_GOOD);
-    if (count == 1 || !has_command("merge"))
-        return;
-    kt_string_append(&text, "on one timeline: ktrace merge");
-    for (size_t i = 0; i < count; i++) {
-        kt_string_append(&text, " ");
-        put_word(&text, placed[i].path);
-    }
+    kt_string_append(&text, count > 1 ? " and so on; on one timeline: ktrace merge, or record with --merge" : "");
     say(&text, KT_STYLE_GOOD);
 }
 
@@ -189,23 +175,46 @@ static void say_died(const struct record_process *process)
 
 /* ---- Everything ----------------------------------------------------------------------------------------------------- */
 
-void record_report(const struct record_session *session, const struct record_program *program,
-                   const struct record_placed *placed, size_t count, bool quiet)
+/* Not all of hundreds. */
+static void say_traces(const struct record_session *session, const struct record_placed *placed, size_t count)
 {
-    for (size_t i = 0, trace = 0; i < session->count; i++) {
+    struct kt_string text = KT_STRING_INIT;
+    size_t next = 0;
+    for (size_t i = 0; i < session->count; i++)
+        for (size_t k = 0; k < session->processes[i].trace_count; k++, next++)
+            if (placed[next].path && (next < MOST_SAID || next == count - 1))
+                say_trace(count > 1 ? &session->processes[i] : NULL, &session->processes[i].traces[k],
+                          placed[next].path);
+    if (count <= MOST_SAID + 1)
+        return;
+    put_count(&text, "wrote ", count, "trace", "traces");
+    kt_string_append(&text, " in all");
+    say(&text, KT_STYLE_GOOD);
+}
+
+static void say_losses(const struct record_session *session, const struct record_program *program)
+{
+    for (size_t i = 0; i < session->count; i++) {
         const struct record_process *process = &session->processes[i];
-        for (size_t k = 0; k < process->trace_count; k++, trace++)
-            if (!quiet && placed[trace].path)
-                say_trace(process, &process->traces[k], placed[trace].path, count == 1);
         for (size_t k = 0; k < process->said_count; k++)
             if (process->said[k].word != KT_RECORD_NOTE)
                 say_said(process, &process->said[k]);
         if (has_vanished(process))
             say_vanished(session, process, program);
-        else if (process->signal && !quiet)
+        else if (process->signal && !program->quiet)
             say_died(process);
     }
-    if (!quiet && count && placed[0].path)
+}
+
+void record_report(const struct record_session *session, const struct record_program *program,
+                   const struct record_placed *placed, size_t count, const struct record_trace *merged)
+{
+    if (!program->quiet && merged && placed[0].path)
+        say_trace(NULL, merged, placed[0].path);
+    else if (!program->quiet && !merged)
+        say_traces(session, placed, count);
+    say_losses(session, program);
+    if (!program->quiet && count && placed[0].path)
         say_next(placed, count);
 }
 

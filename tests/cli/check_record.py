@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_record.py --ktrace COMMAND --program PROGRAM [--library LIBKTRACE --package FOLDER] [TEST...]
+"""check_record.py --ktrace COMMAND --program PROGRAM [--library LIBKTRACE --package FOLDER] [--hanging PROGRAM KERNELS] [--sanitized] [TEST...]
 
 `ktrace record` around PROGRAM (record_program.c), which runs kernels on the simulator: what it writes and says, exit statuses,
 signals. With the library and the Python package, around Python, too.
@@ -142,6 +142,7 @@ class Processes(Case):
         self.assert_recorded(self.record("fork", "load", "launch"), [1])
 
     def test_fork_after_launches(self):
+        self.environment["ASAN_OPTIONS"] = "detect_leaks=0"  # what captures of its parent hold a child does not free
         self.assert_recorded(self.record("load", "launch", "fork", "exit=0"), [1])
 
     def test_left_behind(self):
@@ -227,6 +228,36 @@ class Captures(Case):
 
     def test_empty_capture(self):
         self.check([1], "launch", "begin=a", "end")
+
+    def test_many(self):
+        """Not all are named."""
+        done = self.record("load", "begin=a", *["launch", "read"] * 30, options=("-o", "run.ktrace"))
+        self.assertEqual(len(self.files()), 30)
+        self.assertEqual(done.error.count("ktrace: wrote run."), 21)
+        self.assertIn("ktrace: wrote 30 traces in all\n", done.error)
+
+
+class Merged(Case):
+    def test_of_one_process(self):
+        done = self.record("load", "launch", "begin=a", "launch=2", "read", "launch=3", "end",
+                           options=("-o", "run.ktrace", "--merge"))
+        self.assert_recorded(done, [6])
+        self.assertEqual(done.error.count("wrote"), 1)
+        self.assertIn("wrote run.ktrace: 6 launches, 12 waves, 24 events\n", done.error)
+        self.assertEqual(self.info("run.ktrace")["name"], "run")
+
+    def test_of_one_trace(self):
+        self.assert_recorded(self.record("load", "launch", options=("-o", "run.ktrace", "--merge")), [1])
+
+    def test_of_what_nothing_relates(self):
+        """Each simulated process has a time of its own: the traces stay."""
+        done = self.run_command(arguments.ktrace, "record", "--merge", "-o", "run.ktrace", "--", "sh", "-c",
+                                '"$PROGRAM" load launch; "$PROGRAM" load launch=2')
+        self.assert_recorded(done, [1, 2], status=1)
+        self.assertIn("the traces stay apart: nothing relates the times of trace 2 ", done.error)
+        done = self.run_command(arguments.ktrace, "merge", "--align", "start", *self.files())
+        self.assertEqual(done.status, 0, done.error)
+        self.assertEqual(self.launches("merged.ktrace"), 3)
 
 
 class Nothing(Case):
@@ -343,7 +374,8 @@ class Statuses(Case):
 
 class Signals(Case):
     def test_that_end_the_program(self):
-        for word, number in (("raise=15", 15), ("raise=2", 2), ("raise=1", 1), ("raise=13", 13), ("abort", 6), ("crash", 11)):
+        own = [] if arguments.sanitized else [("abort", 6), ("crash", 11)]  # which sanitizers take
+        for word, number in [("raise=15", 15), ("raise=2", 2), ("raise=1", 1), ("raise=13", 13), *own]:
             with self.subTest(word):
                 done = self.record("load", "launch=2", word, options=("-o", f"{number}.ktrace"))
                 self.assertEqual(done.status, 128 + number, done.error)
@@ -364,6 +396,7 @@ class Signals(Case):
 
     def test_in_a_forked_child(self):
         """Its handler is its parent's, and has nobody there to ask."""
+        self.environment["ASAN_OPTIONS"] = "detect_leaks=0"
         done = self.record("load", "launch", "fork", "raise=15")
         self.assert_recorded(done, [1], status=1)
 
@@ -424,6 +457,26 @@ class Signals(Case):
         self.assertIn("record_program", done.out, done.error)
         process.send_signal(signal.SIGTERM)
         self.assert_recorded(self.finish(process), [1], status=143)
+
+    @unittest.skipUnless("--hanging" in sys.argv, "there is no program that hangs")
+    def test_hang(self):
+        """A kernel that does not end, and a host that waits for it: what waves did is there."""
+        program, kernels = arguments.hanging
+        process = subprocess.Popen([arguments.ktrace, "record", "--", program, kernels, "process-wide"], cwd=self.folder,
+                                   env=self.environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        process.stdin.write("launch\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), "launched\n")
+        child = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().strip()
+        while True:  # until its waves are inside
+            done = self.run_command(arguments.ktrace, "watch", "--once", "--json", child)
+            if done.status == 0 and json.loads(done.out)["waves_inside"] == 8:
+                break
+        process.send_signal(signal.SIGTERM)
+        self.assert_recorded(self.finish(process), [1], status=143)
+        self.assertEqual(self.info("watched.ktrace")["waves_unfinished"], 8)
 
     def test_duration(self):
         begin = time.monotonic()
@@ -625,6 +678,8 @@ def main():
     parser.add_argument("--program", type=lambda path: pathlib.Path(path).resolve(), required=True)
     parser.add_argument("--library", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("--package", type=lambda path: pathlib.Path(path).resolve())
+    parser.add_argument("--hanging", nargs=2, metavar=("PROGRAM", "KERNELS"), help="tests/sim/watch/program.c, and its kernels")
+    parser.add_argument("--sanitized", action="store_true", help="the program was compiled with a sanitizer")
     parser.add_argument("tests", nargs="*")
     arguments = parser.parse_args()
     unittest.main(argv=[sys.argv[0], *arguments.tests])

@@ -7,7 +7,7 @@
  *                              a capture of its own; drop is an end that wants no trace
  *     enable, disable, collect process-wide collection, by calls
  *     say=WORD                 on standard output, at once
- *     handle, ignore           SIGTERM: exit with 5, or go on
+ *     handle, ignore           SIGTERM: ends a pause, and the program with 5; or is ignored
  *     pause                    for ever
  *     fork                     the rest is done by a child, which is waited for
  *     leave                    the rest is done by a child, which is left behind when it comes to the word apart
@@ -85,9 +85,18 @@ static void use_capture(const char *word, const char *name)
     ktrace_trace_destroy(trace);
 }
 
-static void exit_with_5(int number)
+static volatile sig_atomic_t is_handled;
+
+static void note(int number)
 {
     (void)number;
+    is_handled = 1;
+}
+
+static void wait_for_ever(void)
+{
+    while (!is_handled)
+        usleep(1000);
     exit(5);
 }
 
@@ -159,10 +168,9 @@ int main(int argc, char **argv)
         else if (strcmp(word, "say") == 0)
             (void)!write(STDOUT_FILENO, value, strlen(value));
         else if (strcmp(word, "handle") == 0 || strcmp(word, "ignore") == 0)
-            signal(SIGTERM, *word == 'h' ? exit_with_5 : SIG_IGN);
+            signal(SIGTERM, *word == 'h' ? note : SIG_IGN);
         else if (strcmp(word, "pause") == 0)
-            for (;;)
-                pause();
+            wait_for_ever();
         else if (strcmp(word, "fork") == 0)
             fork_and_wait();
         else if (strcmp(word, "leave") == 0)
