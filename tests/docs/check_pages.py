@@ -23,7 +23,8 @@ from page import Mistake, Page
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCES = (".c", ".h", ".cu", ".cuh", ".hip", ".cl", ".cc", ".cpp", ".py", ".cmake", ".txt", ".sh", ".inc", ".yml")
-TOOLS = {"nvcc", "clang-22", "hipcc"}
+# What commands that look so want, besides what every build has. hipcc is the stand-in, which runs clang.
+TOOLS = {r"^(\w+=\S+ )*nvcc ": "nvcc", r"^(\w+=\S+ )*(clang-22|hipcc) |gate\.sh ": "clang-22", r"ktrace doctor .*--lint ": "llvm-objdump-22"}
 GPU = "nvidia gpu"
 TIMEOUT = 240
 
@@ -155,9 +156,9 @@ class Checked:
                     self.steps[-1].shown += block.text.splitlines()
 
     def missing_tool(self):
-        words = set(re.findall(r"^(?:\w+=\S+ )*([\w.+-]+)", "".join(step.commands for step in self.steps), re.MULTILINE))
-        wanted = {"clang-22" if word == "hipcc" else word for word in TOOLS & words}  # what the stand-in runs
-        return next((tool for tool in sorted(wanted) if not shutil.which(tool, path=search_path(self.site))), None)
+        text = "".join(step.commands for step in self.steps if not step.gpu)
+        wanted = sorted({tool for form, tool in TOOLS.items() if re.search(form, text, re.MULTILINE)})
+        return next((tool for tool in wanted if not shutil.which(tool, path=search_path(self.site))), None)
 
     def run(self):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("KTRACE_", "FLYDSL_"))}
@@ -194,8 +195,8 @@ def indented(text):
 
 def search_path(site):
     """An installed ktrace, stand-ins, this Python and its packages, then what the machine has; nvcc also where it lies by default."""
-    return os.pathsep.join([f"{ROOT}/tests/docs/stand_in/bin", f"{site}/home/.local/bin", os.path.dirname(sys.executable), os.environ.get("PATH", ""), "/usr/local/cuda/bin",
-                            f"{ROOT}/.tools/cuda/bin"])
+    return os.pathsep.join([f"{ROOT}/tests/docs/stand_in/bin", f"{site}/home/.local/bin", os.path.dirname(sys.executable),
+                            os.environ.get("PATH", ""), "/usr/local/cuda/bin", f"{ROOT}/.tools/cuda/bin"])
 
 
 def check(path, site, pool, verbose, name):
