@@ -138,6 +138,8 @@ class Checked:
         if "instead" in block.comments:
             self.excuses.append(f"{block.at()}: {block.comments['instead']}, in place of: {block.text.splitlines()[0]}")
             commands = [(block.comments["instead"] + "\n", [])]
+        if "first" in block.comments:
+            self.steps.append(session.Step(block.at(), block.comments["first"] + "\n", [], gpu=gpu, needs=needs))
         for i, (text, shown) in enumerate(commands):
             last = i == len(commands) - 1
             self.steps.append(session.Step(block.at(), text, list(shown), exits if last else 0, gpu, gpu or "output" in block.comments, needs))
