@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "tests" / "docs"))
 import session  # noqa: E402
 
 PYTHON_PACKAGES = {"pytorch": "torch", "cupy": "cupy", "cuda-python": "cuda.bindings"}
-TIMEOUT = 250
+TIMEOUT = 150
 
 
 def skip(why):
