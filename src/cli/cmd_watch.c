@@ -418,7 +418,7 @@ const struct cli_command cli_watch = {
             "  waves        with the same open ranges and the same last event\n"
             "  open ranges  outermost first; '...' where a ring has wrapped and more may be open\n"
             "  payload      of the innermost range, where it is the same in all, or from which number to\n"
-            "               which\n"
+            "               which; behind the last event its own\n"
             "  ago          between the last events of these waves and the look; 'at', from the trace's\n"
             "               time 0, where the device's clock is not known to the host, as of simulated\n"
             "               devices\n"

@@ -43,10 +43,14 @@ static void ranges(json *out, const char *name, const struct watch_ranges *range
     kt_json_close(out, ']');
 }
 
-static void payload(json *out, const char *name, const struct kt_event *begin, uint64_t bits)
+static void payload(json *out, const struct watch_payload *payload)
 {
-    kt_json_key(out, name);
-    watch_append_payload_json(out->text, begin->site->payload_type, bits);
+    if (!payload->is_there)
+        return;
+    kt_json_key(out, "payload_first");
+    watch_append_payload_json(out->text, payload->type, payload->first);
+    kt_json_key(out, "payload_last");
+    watch_append_payload_json(out->text, payload->type, payload->last);
 }
 
 static void group(json *out, const struct watch_view *view, const struct watch_group *group)
@@ -61,10 +65,8 @@ static void group(json *out, const struct watch_view *view, const struct watch_g
         kt_json_open(out, '{');
         kt_json_string(out, "name", group->open[i]->site->name);
         kt_json_string(out, "kind", kt_phase_kind_name(group->open[i]->site->kind));
-        if (i + 1 == group->open_count && group->has_payload) {
-            payload(out, "payload_first", group->open[i], group->payload);
-            payload(out, "payload_last", group->open[i], group->payload_last);
-        }
+        if (i + 1 == group->open_count)
+            payload(out, &group->payload);
         kt_json_close(out, '}');
     }
     kt_json_close(out, ']');
@@ -74,6 +76,7 @@ static void group(json *out, const struct watch_view *view, const struct watch_g
         kt_json_open(out, '{');
         kt_json_string(out, "name", group->last->name);
         kt_json_string(out, "kind", group->last_is_end ? "end" : cli_kind_name(group->last->kind));
+        payload(out, &group->last_payload);
         kt_json_close(out, '}');
     } else {
         kt_json_null(out, "last_event");

@@ -22,7 +22,5 @@ void watch_append_json(struct kt_string *out, const struct watch_view *view, con
 /* What is said by both. */
 void watch_append_payload(struct kt_string *out, uint8_t type, uint64_t bits);
 void watch_append_payload_json(struct kt_string *out, uint8_t type, uint64_t bits);
-/* Of the group's last event: "mark stored", "end of prologue", "" if there is none. */
-void watch_append_last_event(struct kt_string *out, const struct watch_group *group);
 
 #endif

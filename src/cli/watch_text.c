@@ -43,7 +43,20 @@ void watch_append_payload_json(text *out, uint8_t type, uint64_t bits)
     append_through_sink(out, kt_text_payload_json, type, bits);
 }
 
-void watch_append_last_event(text *out, const struct watch_group *group)
+/* "7", "0 to 3". */
+static void append_payload(text *out, const struct watch_payload *payload)
+{
+    if (!payload->is_there)
+        return;
+    watch_append_payload(out, payload->type, payload->first);
+    if (payload->last != payload->first) {
+        kt_string_append(out, " to ");
+        watch_append_payload(out, payload->type, payload->last);
+    }
+}
+
+/* "mark stored 7", "end of prologue", "" if there is none. */
+static void append_last_event(text *out, const struct watch_group *group)
 {
     if (!group->last)
         return;
@@ -51,6 +64,8 @@ void watch_append_last_event(text *out, const struct watch_group *group)
         kt_string_printf(out, *group->last->name ? "end of %s" : "end of a range", group->last->name);
     else
         kt_string_printf(out, "%s %s", cli_kind_name(group->last->kind), group->last->name);
+    kt_string_append(out, group->last_payload.is_there ? " " : "");
+    append_payload(out, &group->last_payload);
 }
 
 static void append_stack(text *out, const struct watch_group *group)
@@ -61,18 +76,6 @@ static void append_stack(text *out, const struct watch_group *group)
         kt_string_printf(out, "%s%s", i ? " > " : "", group->open[i]->site->name);
     if (group->open_count == 0 && !group->cut)
         kt_string_append(out, "(no range)");
-}
-
-static void append_group_payload(text *out, const struct watch_group *group)
-{
-    if (!group->has_payload)
-        return;
-    const uint8_t type = group->open[group->open_count - 1]->site->payload_type;
-    watch_append_payload(out, type, group->payload);
-    if (group->payload_last != group->payload) {
-        kt_string_append(out, " to ");
-        watch_append_payload(out, type, group->payload_last);
-    }
 }
 
 /* Two durations that look alike are one. */
@@ -168,9 +171,9 @@ static void group_row(struct kt_table *table, const struct watch_view *view, con
     kt_table_cell(table, kt_grouped(number, group->waves));
     append_stack(&cell, group);
     cell_of(table, &cell);
-    append_group_payload(&cell, group);
+    append_payload(&cell, &group->payload);
     cell_of(table, &cell);
-    watch_append_last_event(&cell, group);
+    append_last_event(&cell, group);
     cell_of(table, &cell);
     append_times(&cell, view, group);
     cell_of(table, &cell);

@@ -208,29 +208,33 @@ static int is_less(uint8_t type, uint64_t a, uint64_t b)
     return is_signed(type) ? (int64_t)a < (int64_t)b : a < b;
 }
 
-/* Of the innermost range of each. */
-static void find_payload(struct watch_group *group, const struct watch_memory *memory, const struct inside *members,
-                         size_t count)
+static void add_payload(struct watch_payload *payload, const struct kt_event *event, int is_first)
 {
-    uint8_t type = 0;
-    for (size_t i = 0; i < count && group->open_count; i++) {
-        const struct kt_event *begin = memory->open[members[i].first_open + group->open_count - 1];
-        if (!(begin->flags & KT_EVENT_PAYLOAD) || (i > 0 && begin->site->payload_type != type)) {
-            group->has_payload = 0;
-            return;
-        }
-        type = begin->site->payload_type;
-        if (i == 0) {
-            group->has_payload = 1;
-            group->payload = group->payload_last = begin->payload;
-        } else if (is_integer(type)) {
-            group->payload = is_less(type, begin->payload, group->payload) ? begin->payload : group->payload;
-            group->payload_last =
-                is_less(type, group->payload_last, begin->payload) ? begin->payload : group->payload_last;
-        } else if (begin->payload != group->payload) {
-            group->has_payload = 0;
-            return;
-        }
+    const uint8_t type = event->site->payload_type;
+    if (is_first)
+        *payload = (struct watch_payload){(event->flags & KT_EVENT_PAYLOAD) != 0, type, event->payload, event->payload};
+    else if (!(event->flags & KT_EVENT_PAYLOAD) || type != payload->type ||
+             (!is_integer(type) && event->payload != payload->first))
+        payload->is_there = 0;
+    else if (is_less(type, event->payload, payload->first))
+        payload->first = event->payload;
+    else if (is_less(type, payload->last, event->payload))
+        payload->last = event->payload;
+}
+
+static void find_payloads(struct watch_group *group, const struct watch_memory *memory, const struct inside *members,
+                          size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct kt_event *last = members[i].last;
+        const struct kt_event *begin =
+            group->open_count ? memory->open[members[i].first_open + group->open_count - 1] : NULL;
+        if (begin)
+            add_payload(&group->payload, begin, i == 0);
+        if (last)
+            add_payload(&group->last_payload, last, i == 0);
+        if (last && last == begin)
+            group->last_payload.is_there = 0;
     }
 }
 
@@ -259,7 +263,7 @@ static int make_group(struct watch_group *group, const struct watch_view *view, 
         group->oldest_ps = time_ps < group->oldest_ps ? time_ps : group->oldest_ps;
         group->newest_ps = time_ps > group->newest_ps ? time_ps : group->newest_ps;
     }
-    find_payload(group, memory, members, count);
+    find_payloads(group, memory, members, count);
     return find_places(group, &view->trace->launches[first->wave->launch], members, count);
 }
 

@@ -17,15 +17,21 @@ struct watch_ranges {
     uint64_t numbers; /* in all of them */
 };
 
+/* What several events carry: all the same, or whole numbers from first to last. */
+struct watch_payload {
+    uint8_t is_there, type; /* enum ktrace_payload_type */
+    uint64_t first, last;
+};
+
 /* Waves of one launch that are inside of it, with the same open ranges and the same last event. */
 struct watch_group {
     const struct kt_event *const *open; /* the begins of one of them, outermost first; names are those of all */
     uint32_t open_count;
-    uint8_t cut;                /* rings have wrapped: further ranges may be open outside of these */
-    const struct kt_site *last; /* NULL: no event yet */
-    uint8_t last_is_end;        /* of a range of that name */
-    uint8_t has_payload; /* of the innermost range: equal in all of them, or whole numbers from one to the other */
-    uint64_t payload, payload_last;
+    uint8_t cut;                       /* rings have wrapped: further ranges may be open outside of these */
+    const struct kt_site *last;        /* NULL: no event yet */
+    uint8_t last_is_end;               /* of a range of that name */
+    struct watch_payload payload;      /* of the innermost range */
+    struct watch_payload last_payload; /* of the last event, if that did not begin this range */
     uint64_t waves;
     int64_t oldest_ps, newest_ps;   /* their last events */
     struct watch_ranges workgroups; /* x fastest */
