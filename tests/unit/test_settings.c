@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-static const char *const variables[] = {"KTRACE_ENABLE",          "KTRACE_BUFFER_BYTES", "KTRACE_EVENTS_PER_WAVE",
-                                        "KTRACE_EVENTS_PER_LANE", "KTRACE_BLOCKS",       "KTRACE_DUMP_DIR",
-                                        "KTRACE_DEVICES",         "KTRACE_KEEP_LAST",    "KTRACE_BACKEND"};
+static const char *const variables[] = {
+    "KTRACE_ENABLE",   "KTRACE_BUFFER_BYTES", "KTRACE_EVENTS_PER_WAVE", "KTRACE_EVENTS_PER_LANE", "KTRACE_BLOCKS",
+    "KTRACE_DUMP_DIR", "KTRACE_DEVICES",      "KTRACE_KEEP_LAST",       "KTRACE_BACKEND",         "KTRACE_WATCH"};
 static char directory[256];
 
 static int clear_environment(void **state)
@@ -99,6 +99,10 @@ static void test_flags(void **state)
         kt_settings_release(&settings);
         settings = make_with("KTRACE_KEEP_LAST", cases[i].text);
         assert_int_equal(settings.keep_last, cases[i].value);
+        assert_int_equal(settings.enable, 0);
+        kt_settings_release(&settings);
+        settings = make_with("KTRACE_WATCH", cases[i].text);
+        assert_int_equal(settings.watch, cases[i].value);
         assert_int_equal(settings.enable, 0);
         kt_settings_release(&settings);
     }
@@ -228,6 +232,7 @@ static void test_malformed_values(void **state)
         {"KTRACE_ENABLE", "yes please", "KTRACE_ENABLE is \"yes please\": " FLAG},
         {"KTRACE_ENABLE", " ", "KTRACE_ENABLE is \" \": " FLAG},
         {"KTRACE_KEEP_LAST", "tru", "KTRACE_KEEP_LAST is \"tru\": " FLAG},
+        {"KTRACE_WATCH", "process", "KTRACE_WATCH is \"process\": " FLAG},
         {"KTRACE_BUFFER_BYTES", "lots", "KTRACE_BUFFER_BYTES is \"lots\": a size is a decimal number"},
         {"KTRACE_BUFFER_BYTES", "-1", "KTRACE_BUFFER_BYTES is \"-1\": a size is a decimal number"},
         {"KTRACE_BUFFER_BYTES", "0",
