@@ -1,6 +1,7 @@
 """Traces from files, as values, arrays and data frames: against the summary, which the library makes another way."""
 
 import ctypes
+import json
 import os
 import re
 import sys
@@ -109,6 +110,10 @@ class Values(support.Case):
         named = trace.export(self.path("named.pftrace.gz"))
         with open(made, "rb") as one, open(named, "rb") as other:
             self.assertEqual(one.read(), other.read())
+        with open(trace.export(self.path("page.html"), exporter="html"), encoding="utf-8") as page:
+            self.assertIn("</html>", page.read())
+        with open(trace.export(self.path("summary.json"), exporter="json"), encoding="utf-8") as statistics:
+            self.assertEqual(json.load(statistics)["info"]["name"], "gemm")
         self.assertEqual(trace.export_launches(["only"], out_dir=self.folder), [self.path("only_ktrace.pftrace.gz")])
         for error, wanted, call in (
                 (TypeError, "path or out_dir, not both", lambda: trace.export("a", out_dir="b")),

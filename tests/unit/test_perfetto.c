@@ -409,6 +409,22 @@ static void test_a_sink_that_fails(void **state)
     synthetic_destroy(s);
 }
 
+/* Those that are of whole traces write no launch alone, and no file of one. */
+static void test_whole_traces_only(void **state)
+{
+    (void)state;
+    struct synthetic *s = synthetic_new("whole", KTRACE_ARCH_NVIDIA);
+    const struct kt_exporter *const whole[] = {&kt_exporter_json, &kt_exporter_html};
+    for (size_t i = 0; i < 2; i++) {
+        char **paths;
+        uint64_t count;
+        assert_int_equal(kt_export_launches(&paths, &count, &s->trace, whole[i], "/nonexistent", NULL, 0),
+                         KTRACE_ERROR_ARGUMENT);
+        assert_non_null(strstr(ktrace_last_error(), "writes whole traces only"));
+    }
+    synthetic_destroy(s);
+}
+
 static void test_calls_that_are_wrong(void **state)
 {
     (void)state;
@@ -417,7 +433,7 @@ static void test_calls_that_are_wrong(void **state)
     size_t bytes;
     char *path;
     assert_int_equal(ktrace_trace_export_memory(&data, &bytes, &s->trace, "vcd"), KTRACE_ERROR_NOT_FOUND);
-    assert_string_equal(ktrace_last_error(), "no exporter \"vcd\"; there are: perfetto, chrome, csv");
+    assert_string_equal(ktrace_last_error(), "no exporter \"vcd\"; there are: perfetto, chrome, csv, json, html");
     assert_int_equal(ktrace_trace_export(&s->trace, "vcd", "/dev/null"), KTRACE_ERROR_NOT_FOUND);
     assert_int_equal(ktrace_trace_export_memory(NULL, &bytes, &s->trace, "perfetto"), KTRACE_ERROR_ARGUMENT);
     assert_int_equal(ktrace_trace_export_memory(&data, &bytes, NULL, "perfetto"), KTRACE_ERROR_ARGUMENT);
@@ -791,6 +807,7 @@ int main(void)
         cmocka_unit_test(test_many_and_long_names),
         cmocka_unit_test(test_events_that_cannot_be),
         cmocka_unit_test(test_a_sink_that_fails),
+        cmocka_unit_test(test_whole_traces_only),
         cmocka_unit_test(test_calls_that_are_wrong),
         cmocka_unit_test(test_new_files_never_overwrite),
         cmocka_unit_test(test_names_are_made_safe),

@@ -1,4 +1,5 @@
 #include "string_builder.h"
+#include "table.h"
 
 #include "ktrace/ktrace.h"
 
@@ -217,13 +218,59 @@ static void json_numbers(void **state)
     assert_text(&string, "null");
 }
 
+static void styles(void **state)
+{
+    (void)state;
+    struct kt_string plain = KT_STRING_INIT, styled = KT_STRING_INIT;
+    styled.styled = 1;
+    struct kt_string *both[] = {&plain, &styled};
+    for (size_t i = 0; i < 2; i++) {
+        kt_string_append_styled(both[i], KT_STYLE_TITLE, "title");
+        kt_string_append(both[i], " ");
+        kt_string_append_visible_styled(both[i], KT_STYLE_BAD, "\033[5m");
+    }
+    assert_text(&plain, "title \\x1B[5m");
+    assert_text(&styled, "\033[1mtitle\033[0m \033[31m\\x1B[5m\033[0m");
+}
+
+/* Widths are those of the text, whether it is styled or not, and whoever wrote it into the cell. */
+static void styled_tables(void **state)
+{
+    (void)state;
+    static const struct kt_table_column columns[] = {{"name", KT_LEFT}, {"count", KT_RIGHT}, {"", KT_LEFT}};
+    for (int is_styled = 0; is_styled < 2; is_styled++) {
+        struct kt_table table = kt_table_of(columns, 3);
+        struct kt_string out = KT_STRING_INIT;
+        out.styled = is_styled;
+        kt_table_printf(&table, "%s", "a\033c");
+        kt_table_cell(&table, "7");
+        kt_table_style(&table, KT_STYLE_WARNING);
+        kt_table_cell(&table, "##");
+        kt_table_style(&table, KT_STYLE_MOST);
+        kt_table_cell(&table, "longer name");
+        kt_table_cell(&table, NULL);
+        kt_table_style(&table, KT_STYLE_WARNING); /* of nothing: nothing */
+        kt_table_cell(&table, NULL);
+        assert_int_equal(kt_table_width(&table), 2 + 11 + 2 + 5 + 2 + 2);
+        kt_table_finish(&out, &table);
+        if (is_styled)
+            assert_text(&out, "  \033[1mname\033[0m         \033[1mcount\033[0m\n"
+                              "  a\\x1Bc           \033[33m7\033[0m  \033[31m##\033[0m\n"
+                              "  longer name\n");
+        else
+            assert_text(&out, "  name         count\n"
+                              "  a\\x1Bc           7  ##\n"
+                              "  longer name\n");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(appends),        cmocka_unit_test(grows),        cmocka_unit_test(takes),
         cmocka_unit_test(failure_sticks), cmocka_unit_test(utf8_lengths), cmocka_unit_test(utf8_repair),
         cmocka_unit_test(visible),        cmocka_unit_test(json_strings), cmocka_unit_test(json_random_bytes),
-        cmocka_unit_test(json_numbers),
+        cmocka_unit_test(json_numbers),   cmocka_unit_test(styles),       cmocka_unit_test(styled_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
