@@ -48,7 +48,7 @@ mkdir -p "$out" || exit 2
 programs="test_divergence test_divergence_debug test_divergence_rdc test_divergence_shared_runtime test_payloads"
 programs="$programs test_payload_forms test_capacity test_reading test_filters test_launches test_concurrent_read test_collection"
 programs="$programs test_output test_graph test_graph_construction test_multi_device test_peek test_modules test_modules_rdc"
-programs="$programs test_program test_truth test_doctor test_torch_graph test_python_torch test_docs test_watch test_record"
+programs="$programs test_program test_truth test_doctor test_torch_graph test_python_torch test_docs test_watch test_record test_merge"
 for name in $chosen; do
     case " $programs " in
     *" $name "*) ;;
@@ -92,6 +92,7 @@ export KTRACE_TORCH_CUBIN="${KTRACE_TORCH_CUBIN:-$bin/torch_layer.cubin}"
 export KTRACE="${KTRACE:-$bin/../../bin/ktrace}"
 export KTRACE_WATCHED="${KTRACE_WATCHED:-$bin/watched}"
 export KTRACE_RECORDED="${KTRACE_RECORDED:-$bin/recorded}"
+export KTRACE_RANKS="${KTRACE_RANKS:-$bin/ranks}"
 # what pages of the documentation have built, by `ctest -L docs`
 export KTRACE_DOCS_SITE="${KTRACE_DOCS_SITE:-$bin/../docs/site}"
 
