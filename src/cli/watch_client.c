@@ -100,15 +100,109 @@ static bool was_asked_for(pid_t pid)
     return on;
 }
 
+/* What its /proc/PID/stat says behind the name, which may hold anything: " S 1 ..."; "" where it cannot be read. Destroy `out` in any case. */
+static const char *read_stat(struct kt_string *out, pid_t pid)
+{
+    read_proc(out, pid, "stat");
+    const char *end_of_name = strrchr(kt_string_text(out), ')');
+    return end_of_name ? end_of_name + 1 : "";
+}
+
 /* A process that has ended, and whose parent has not asked how. */
 static bool is_zombie(pid_t pid)
 {
     struct kt_string stat = KT_STRING_INIT;
-    read_proc(&stat, pid, "stat");
-    const char *end_of_name = strrchr(kt_string_text(&stat), ')');
-    const bool zombie = end_of_name && (end_of_name[1] == ' ') && (end_of_name[2] == 'Z' || end_of_name[2] == 'X');
+    const char *state = read_stat(&stat, pid);
+    const bool zombie = *state && (state[1] == 'Z' || state[1] == 'X');
     kt_string_destroy(&stat);
     return zombie;
+}
+
+/* 0: none, or not known. */
+static pid_t parent_of(pid_t pid)
+{
+    struct kt_string stat = KT_STRING_INIT;
+    long parent = 0;
+    if (sscanf(read_stat(&stat, pid), " %*c %ld", &parent) != 1)
+        parent = 0;
+    kt_string_destroy(&stat);
+    return (pid_t)parent;
+}
+
+/* ---- Listing ----------------------------------------------------------------------------------------------------- */
+
+static int by_number(const void *left, const void *right)
+{
+    const pid_t a = *(const pid_t *)left, b = *(const pid_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* A line of /proc/net/unix ends with the name, whose zero byte is shown as '@'; it is there again for each connection. */
+int watch_list(pid_t **pids, size_t *count)
+{
+    struct stat own;
+    struct kt_string sockets = KT_STRING_INIT;
+    pid_t *found = NULL;
+    size_t room = 0, used = 0;
+    if (stat("/proc/self/ns/pid", &own) < 0 || !read_proc(&sockets, getpid(), "net/unix")) {
+        cli_error("/proc/net/unix, which lists sockets: %s", strerror(errno));
+        kt_string_destroy(&sockets);
+        return -1;
+    }
+    for (const char *at = kt_string_text(&sockets); (at = strstr(at, " @" KT_WATCH_PREFIX)) != NULL; at++) {
+        uint64_t pid_namespace;
+        long pid;
+        if (sscanf(at + sizeof " @" KT_WATCH_PREFIX - 1, "%" SCNu64 "/%ld", &pid_namespace, &pid) != 2 ||
+            pid_namespace != own.st_ino)
+            continue;
+        if (kt_array_reserve(&found, &room, used + 1, sizeof *found) < 0) {
+            free(found);
+            kt_string_destroy(&sockets);
+            cli_error_library();
+            return -1;
+        }
+        found[used++] = (pid_t)pid;
+    }
+    kt_string_destroy(&sockets);
+    if (used)
+        qsort(found, used, sizeof *found, by_number);
+    size_t kept = 0;
+    for (size_t i = 0; i < used; i++)
+        if (kept == 0 || found[kept - 1] != found[i])
+            found[kept++] = found[i];
+    *pids = found;
+    *count = kept;
+    return 0;
+}
+
+static bool descends_from(pid_t pid, pid_t ancestor)
+{
+    enum { DEEPEST = 64 };
+    for (int i = 0; i < DEEPEST && pid > 0; i++) {
+        pid = parent_of(pid);
+        if (pid == ancestor)
+            return true;
+    }
+    return false;
+}
+
+/* Those that it has started, as scripts, launchers and `ktrace record` do: ", but these can, which it has started: 12 (a), 13 (b)". */
+static void append_descendants(struct kt_string *out, pid_t ancestor)
+{
+    enum { NAMED = 8 };
+    pid_t *pids;
+    size_t count, found = 0;
+    if (watch_list(&pids, &count) < 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (!descends_from(pids[i], ancestor) || found++ >= NAMED)
+            continue;
+        kt_string_append(out, found == 1 ? ", but these can, which it has started: " : ", ");
+        watch_append_process(out, pids[i]);
+    }
+    if (found > NAMED)
+        kt_string_printf(out, " and %zu more", found - NAMED);
+    free(pids);
 }
 
 /* ---- Connecting -------------------------------------------------------------------------------------------------- */
@@ -167,11 +261,15 @@ static enum watch_outcome say_nobody_listens(struct kt_string *why, const struct
     const bool asked = was_asked_for(process->pid);
     kt_string_append(why, "process ");
     watch_append_process(why, process->pid);
-    if (asked)
+    if (asked) {
         kt_string_append(why, " can be watched once it begins a capture, which it has not yet: --wait waits for that");
-    else
-        kt_string_append(why, " cannot be watched: start it with KTRACE_WATCH=1 in its environment, or with 'ktrace "
-                              "record'");
+    } else {
+        kt_string_append(why, " cannot be watched");
+        const size_t length = why->length;
+        append_descendants(why, process->pid);
+        if (why->length == length)
+            kt_string_append(why, ": start it with KTRACE_WATCH=1 in its environment, or with 'ktrace record'");
+    }
     return asked ? WATCH_NOT_BEGUN : WATCH_NOT_ASKED;
 }
 
@@ -287,50 +385,4 @@ enum watch_outcome watch_fetch_or_stop(struct watch_look *out, struct kt_string 
 enum watch_outcome watch_fetch(struct watch_look *out, struct kt_string *why, pid_t pid, int timeout_ms)
 {
     return watch_fetch_or_stop(out, why, pid, timeout_ms, -1);
-}
-
-/* ---- Listing ----------------------------------------------------------------------------------------------------- */
-
-static int by_number(const void *left, const void *right)
-{
-    const pid_t a = *(const pid_t *)left, b = *(const pid_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* A line of /proc/net/unix ends with the name, whose zero byte is shown as '@'; it is there again for each connection. */
-int watch_list(pid_t **pids, size_t *count)
-{
-    struct stat own;
-    struct kt_string sockets = KT_STRING_INIT;
-    pid_t *found = NULL;
-    size_t room = 0, used = 0;
-    if (stat("/proc/self/ns/pid", &own) < 0 || !read_proc(&sockets, getpid(), "net/unix")) {
-        cli_error("/proc/net/unix, which lists sockets: %s", strerror(errno));
-        kt_string_destroy(&sockets);
-        return -1;
-    }
-    for (const char *at = kt_string_text(&sockets); (at = strstr(at, " @" KT_WATCH_PREFIX)) != NULL; at++) {
-        uint64_t pid_namespace;
-        long pid;
-        if (sscanf(at + sizeof " @" KT_WATCH_PREFIX - 1, "%" SCNu64 "/%ld", &pid_namespace, &pid) != 2 ||
-            pid_namespace != own.st_ino)
-            continue;
-        if (kt_array_reserve(&found, &room, used + 1, sizeof *found) < 0) {
-            free(found);
-            kt_string_destroy(&sockets);
-            cli_error_library();
-            return -1;
-        }
-        found[used++] = (pid_t)pid;
-    }
-    kt_string_destroy(&sockets);
-    if (used)
-        qsort(found, used, sizeof *found, by_number);
-    size_t kept = 0;
-    for (size_t i = 0; i < used; i++)
-        if (kept == 0 || found[kept - 1] != found[i])
-            found[kept++] = found[i];
-    *pids = found;
-    *count = kept;
-    return 0;
 }

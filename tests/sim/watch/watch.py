@@ -195,6 +195,13 @@ def case_list(setup):
     check(program.pid not in pids, "it is listed after it was killed", pids)
 
 
+def case_started_by_another(setup):
+    """A script's process is not the one that runs kernels."""
+    with Program(setup, "capture") as program:
+        program.tell("begin")
+        setup.refused(os.getpid(), "cannot be watched, but these can, which it has started: ", f"{program.pid} (watched)")
+
+
 def case_refused(setup):
     setup.refused(4194304 + 7, "there is no process 4194311")
     setup.refused(os.getpid(), f"process {os.getpid()} (", "cannot be watched: start it with KTRACE_WATCH=1")
