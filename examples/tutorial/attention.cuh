@@ -274,6 +274,7 @@ __global__ void __launch_bounds__(attention::threads, 2) attention_kernel(attent
     const int sequence = of.order[blockIdx.y], length = uniform(of.lengths[sequence]);
     const int pages = (length + page_tokens - 1) / page_tokens;
     const size_t here = ((size_t)sequence * gridDim.x + blockIdx.x) * heads * dim; /* in queries and out */
+    KTRACE_MARK("pages", pages);
 
     if (threadIdx.x == 0)
         for (int stage = 0; stage < Step::stages; stage++) {

@@ -241,19 +241,10 @@ struct ktrace_capture *begin_capture(const problem<Step> &of, const char *blocks
     options.blocks = blocks;
     options.events_per_wave = of.slots();
     options.events_per_lane = 1;
-    options.buffer_bytes = (uint64_t)256 << 20;
+    options.buffer_bytes = (uint64_t)1 << 30;
     struct ktrace_capture *capture = nullptr;
     check_ktrace(ktrace_capture_begin(&capture, &options));
     return capture;
-}
-
-static struct ktrace_trace *end_capture(struct ktrace_capture *capture)
-{
-    struct ktrace_trace *trace = nullptr;
-    check_ktrace(ktrace_capture_end(&trace, capture));
-    if (*ktrace_trace_warning(trace))
-        fprintf(stderr, "%s: %s\n", example.name, ktrace_trace_warning(trace));
-    return trace;
 }
 
 static uint64_t waves_in(const struct ktrace_trace *trace)
@@ -287,7 +278,8 @@ void measure(problem<Step> &of)
     const double us = median(untraced_us);
     printf("untraced   %.1f us a launch, %.2f TB/s\n", us, of.megabytes() / us);
 #if KTRACE_ENABLE
-    struct ktrace_trace *trace = end_capture(capture);
+    struct ktrace_trace *trace = nullptr;
+    check_ktrace(ktrace_capture_end(&trace, capture));
     if (waves_in(trace) != of.waves() * (batch + 1)) /* one to warm up */
         fail("%llu waves were recorded", (unsigned long long)waves_in(trace));
     ktrace_trace_destroy(trace);
@@ -321,7 +313,10 @@ int attention_main(const char *name, int argc, char **argv)
     struct ktrace_capture *capture = attention::begin_capture(problem, nullptr);
     problem.template launch<false>(100); /* the clocks settle */
     problem.template launch<true>(launches);
-    struct ktrace_trace *trace = attention::end_capture(capture);
+    struct ktrace_trace *trace = nullptr;
+    check_ktrace(ktrace_capture_end(&trace, capture));
+    if (*ktrace_trace_warning(trace))
+        fprintf(stderr, "%s: %s\n", example.name, ktrace_trace_warning(trace));
     problem.check();
     trace_finish(trace);
 #endif
