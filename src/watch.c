@@ -37,8 +37,9 @@ static struct {
 static pthread_t listening, looking;
 
 static int ended; /* atomic */
-static pthread_mutex_t lock =
-    PTHREAD_MUTEX_INITIALIZER; /* of what follows; never held while waiting for another thread's look */
+
+/* Of what follows. Never held while waiting for a look. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int started;
 static int busy;           /* a look is under way */
 static int64_t begin_ms;   /* when it began */
@@ -237,26 +238,30 @@ static void close_all(void)
     close_one(&descriptors.ready);
 }
 
+static int is_busy(void)
+{
+    pthread_mutex_lock(&lock);
+    const int answer = busy;
+    pthread_mutex_unlock(&lock);
+    return answer;
+}
+
 /* Before the driver's own end, which was registered earlier: no look may be under way then. One that does not come back is left. */
 static void end_watching(void)
 {
     pthread_mutex_lock(&lock);
     const int runs = started && !ended;
-    int waits = busy;
     pthread_mutex_unlock(&lock);
     if (!runs)
         return;
-    __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
     count_up(descriptors.stop);
-    pthread_join(listening, NULL);
-    for (const int64_t end_ms = kt_watch_now_ms() + END_MS; waits && kt_watch_now_ms() < end_ms;) {
+    pthread_join(listening, NULL); /* nobody asks for a look any more */
+    for (const int64_t end_ms = kt_watch_now_ms() + END_MS; is_busy();) {
+        if (kt_watch_now_ms() >= end_ms)
+            return;
         poll(NULL, 0, 5);
-        pthread_mutex_lock(&lock);
-        waits = busy;
-        pthread_mutex_unlock(&lock);
     }
-    if (waits)
-        return;
+    __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
     count_up(descriptors.wanted); /* which finds that it ended */
     pthread_join(looking, NULL);
     close_all();

@@ -368,6 +368,28 @@ static void test_fork(void **state)
     assert_int_equal(ktrace_capture_end(NULL, f->capture), 0);
 }
 
+/* A driver that does not come back keeps no process from ending. */
+static void test_exit_with_hung_driver(void **state)
+{
+    struct fixture *f = *state;
+#if defined(__SANITIZE_THREAD__)
+    (void)f;
+    skip(); /* it lets no child start threads */
+#endif
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60); /* of a process that does not end */
+        if (fake_begin(&f->capture, &f->device, NULL) < 0)
+            _exit(2);
+        __atomic_store_n(&f->device.hang_peek, 1, __ATOMIC_RELEASE);
+        exit(look(20).answer.status == KTRACE_ERROR_DEVICE ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 struct threads {
     struct fixture *f;
     int ended; /* atomic */
@@ -423,6 +445,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hung_kernel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hung_driver, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fork, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_exit_with_hung_driver, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_beside_captures, set_up, tear_down),
     };
     setenv("KTRACE_WATCH", "1", 1);
