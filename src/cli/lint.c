@@ -77,9 +77,7 @@ static size_t compare(struct lint_modules *modules, const struct lint_modules *u
         struct lint_module *module = &modules->modules[i];
         for (size_t k = 0; k < untraced->count; k++)
             if (strcmp(untraced->modules[k].kernels.target, module->kernels.target) == 0)
-                lint_module_compare(module, &untraced->modules[k].kernels);
-        for (size_t k = 0; k < module->function_count; k++)
-            matched += module->functions[k].untraced != NULL;
+                matched += lint_module_compare(module, &untraced->modules[k].kernels);
     }
     return matched;
 }

@@ -41,9 +41,6 @@ static const struct form forms[] = {
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
-static const char begin_of_wave[] = "s_getpc_b64";
-static const char begin_of_wave_operands[] = "s[76:77]";
-
 /* Whether `text` is `pattern`, or begins with what is before its '*' and so on. */
 static bool fits(const char *pattern, const char *text)
 {
@@ -83,8 +80,8 @@ static uint32_t form_length(const struct form *form, const struct lint_code *cod
 
 /* Of a kernel: where KTRACE_KERNEL is, and the module's number of its translation unit's first descriptor. */
 struct unit {
-    uint64_t begin;
-    int64_t base; /* -1: not known yet */
+    uint64_t begin; /* UINT64_MAX: there is none */
+    uint64_t base;
 };
 
 /* "s77, lit(0x1), s86", "s77, 1, s86" */
@@ -106,23 +103,31 @@ static const char *token_of(const struct lint_instruction *word)
     return at + 1 + strspn(at + 1, " ");
 }
 
-/* A translation unit counts from 0: its number is right where the descriptor says that its event is here. */
-static const struct lint_site *find_site(const struct lint_sites *sites, struct unit *unit, uint64_t address,
+/* A descriptor also says where its event is: that must be here. */
+static const struct lint_site *find_site(const struct lint_sites *sites, const struct unit *unit, uint64_t address,
                                          int64_t number)
 {
     if (number < 0 || unit->begin == UINT64_MAX)
         return NULL;
-    if (unit->base >= 0) {
-        const struct lint_site *site = lint_find_site(sites, (uint64_t)(unit->base + number), false);
-        return site && site->distance == (uint32_t)(address - unit->begin) ? site : NULL;
-    }
-    for (uint64_t i = (uint64_t)number; i < sites->count; i++) {
-        if (sites->sites[i].distance != (uint32_t)(address - unit->begin))
-            continue;
-        unit->base = (int64_t)(i - (uint64_t)number);
-        return &sites->sites[i];
-    }
-    return NULL;
+    const struct lint_site *site = lint_find_site(sites, unit->base + (uint64_t)number, false);
+    return site && site->distance == (uint32_t)(address - unit->begin) ? site : NULL;
+}
+
+/* KTRACE_KERNEL begins with the address of its translation unit's descriptors: "s_getpc_b64 s[76:77]", "s_add_u32 s76, s76, *". */
+static bool is_begin(struct unit *out, const struct lint_code *code, uint32_t at, const struct lint_sites *sites)
+{
+    if (at + 1 >= code->count || !line_fits("s_getpc_b64 s[76:77]", &code->items[at]) ||
+        !line_fits("s_add_u32 s76, s76, *", &code->items[at + 1]))
+        return false;
+    const struct lint_instruction *add = &code->items[at + 1];
+    const char *distance = strrchr(add->operands, ',') + 2;
+    if (strncmp(distance, "lit(", 4) == 0)
+        distance += 4;
+    const uint32_t low =
+        (uint32_t)(add->address + (uint32_t)strtoll(distance, NULL, 0)); /* add follows the program counter */
+    out->begin = code->items[at].address;
+    out->base = (uint32_t)(low - (uint32_t)sites->address) / sizeof(struct ktrace_site);
+    return true;
 }
 
 /* ---- Clocks that were read before ----------------------------------------------------------------------------------- */
@@ -333,7 +338,7 @@ static int add(struct finder *finder, const struct lint_site *site, const struct
     return KTRACE_OK;
 }
 
-static int look_at(struct finder *finder, struct unit *unit, const struct lint_sites *sites, uint32_t *at)
+static int look_at(struct finder *finder, const struct unit *unit, const struct lint_sites *sites, uint32_t *at)
 {
     struct lint_code *code = finder->code;
     for (int i = 0; i < FORMS; i++) {
@@ -364,16 +369,12 @@ static int look_at(struct finder *finder, struct unit *unit, const struct lint_s
 int lint_find_gcn_events(struct lint_code *code, const struct lint_sites *sites)
 {
     struct finder finder = {.code = code, .read_at = kt_array_new(code->count, sizeof *finder.read_at)};
-    struct unit unit = {UINT64_MAX, -1};
+    struct unit unit = {UINT64_MAX, 0};
     int status = finder.read_at ? KTRACE_OK : KTRACE_ERROR_MEMORY;
-    for (size_t i = 0; i < code->count && status == KTRACE_OK; i++) {
-        const struct lint_instruction *instruction = &code->items[i];
+    for (uint32_t i = 0; i < code->count && status == KTRACE_OK; i++) {
         finder.read_at[i] = LINT_NONE;
-        if (unit.begin == UINT64_MAX && strcmp(instruction->opcode, begin_of_wave) == 0 &&
-            strcmp(instruction->operands, begin_of_wave_operands) == 0) {
-            unit.begin = instruction->address;
-            code->begins_wave = true;
-        }
+        if (!code->begins_wave)
+            code->begins_wave = is_begin(&unit, code, i, sites);
     }
     for (uint32_t i = 0; i < code->count && status == KTRACE_OK;)
         status = look_at(&finder, &unit, sites, &i);

@@ -12,159 +12,25 @@
 #include "../array.h"
 #include "ktrace/record.h"
 
-enum { DEPTH = 12, MOST_STARTS = 64, MOST_SEEN = 4096 };
+enum { DEPTH = 12 };
+
+/* What is known of an event besides. */
+struct found {
+    uint32_t store;
+    uint32_t first,
+        last; /* where the predicate that elects is readable: from `first` to `last`, not with it; none of a branch */
+    struct sass_word word;
+};
 
 struct finder {
     struct lint_code *code;
     const struct lint_sites *sites;
     const struct lint_elf *elf;
-    struct lint_section constants, constants_relocations; /* of bank 4, which has addresses */
+    struct lint_section constants, relocations; /* of bank 4, which has addresses */
     struct lint_symbols symbols;
-    uint32_t *token_at, *token_register; /* of event i: where its word was made of which register; LINT_NONE: of none */
-    size_t token_capacity;
+    struct found *found; /* of event i */
+    size_t found_capacity;
 };
-
-/* ---- Values -------------------------------------------------------------------------------------------------------- */
-
-/* The write of `reg` that `at` sees, where only one way leads there; LINT_NONE: it is not clear. */
-static uint32_t find_write(const struct lint_code *code, uint32_t at, uint32_t reg)
-{
-    for (uint32_t before = lint_only_source(code, at), steps = 0; before != LINT_NONE && steps < MOST_SEEN;
-         before = lint_only_source(code, before), steps++) {
-        const struct lint_instruction *instruction = &code->items[before];
-        if (instruction->calls)
-            return LINT_NONE;
-        if (sass_writes(instruction, reg))
-            return before;
-    }
-    return LINT_NONE;
-}
-
-/* A move of one value: its operand. */
-static const struct sass_operand *moved(struct sass_operand operands[SASS_OPERANDS],
-                                        const struct lint_instruction *from)
-{
-    const int count = sass_operands(operands, from);
-    if ((sass_is(from, "MOV") || sass_is(from, "UMOV") || sass_is(from, "R2UR") || sass_is(from, "MOV32I")) &&
-        count >= 2)
-        return &operands[1];
-    if (sass_is(from, "IMAD") && count == 4 && operands[1].kind == SASS_REGISTER && operands[1].number == SASS_ZERO &&
-        operands[2].kind == SASS_REGISTER && operands[2].number == SASS_ZERO)
-        return &operands[3];
-    return NULL;
-}
-
-static bool is_clock_read(const struct lint_instruction *instruction)
-{
-    return strstr(instruction->operands, "SR_CLOCKLO") &&
-           (sass_is(instruction, "CS2R") || sass_is(instruction, "S2R") || sass_is(instruction, "S2UR") ||
-            sass_is(instruction, "CS2UR"));
-}
-
-/* The clock read that `reg` has at `at`, through moves. */
-static uint32_t find_clock(const struct lint_code *code, uint32_t at, uint32_t reg)
-{
-    for (int depth = 0; depth < DEPTH; depth++) {
-        struct sass_operand operands[SASS_OPERANDS];
-        at = find_write(code, at, reg);
-        if (at == LINT_NONE)
-            return LINT_NONE;
-        if (is_clock_read(&code->items[at])) /* of 64 bits, too, the register that was asked for must be the low one */
-            return sass_operands(operands, &code->items[at]) > 0 && operands[0].number == reg ? at : LINT_NONE;
-        const struct sass_operand *from = moved(operands, &code->items[at]);
-        if (!from || from->kind != SASS_REGISTER || from->number == SASS_ZERO)
-            return LINT_NONE;
-        reg = from->number;
-    }
-    return LINT_NONE;
-}
-
-/* The low 16 bits of a value, and the register that was shifted out of their way by 16 bits: a token. */
-struct word {
-    bool known;
-    uint16_t low;
-    uint32_t token_register, token_at; /* LINT_NONE: none */
-};
-
-static const struct word unknown = {false, 0, LINT_NONE, LINT_NONE};
-
-static struct word constant(int64_t value)
-{
-    return (struct word){true, (uint16_t)value, LINT_NONE, LINT_NONE};
-}
-
-static struct word evaluate(const struct lint_code *code, uint32_t at, uint32_t reg, int depth);
-
-static struct word evaluate_operand(const struct lint_code *code, uint32_t at, const struct sass_operand *operand,
-                                    int depth)
-{
-    if (operand->kind == SASS_IMMEDIATE)
-        return constant(operand->value);
-    if (operand->kind != SASS_REGISTER || operand->is_predicate)
-        return unknown;
-    return operand->number == SASS_ZERO ? constant(0) : evaluate(code, at, operand->number, depth + 1);
-}
-
-static struct word sum(struct word a, struct word b)
-{
-    if (!a.known || !b.known)
-        return unknown;
-    a.low = (uint16_t)(a.low + b.low);
-    if (a.token_register == LINT_NONE) {
-        a.token_register = b.token_register;
-        a.token_at = b.token_at;
-    }
-    return a;
-}
-
-/* A count, of which the low three bits are 0, by 13 bits; a token by 16. */
-static struct word shifted(uint32_t at, const struct sass_operand *operand, uint64_t by)
-{
-    struct word result = by == 13 || by == 16 ? constant(0) : unknown;
-    if (by == 16 && operand->kind == SASS_REGISTER && operand->number != SASS_ZERO) {
-        result.token_register = operand->number;
-        result.token_at = at;
-    }
-    return result;
-}
-
-static struct word evaluate(const struct lint_code *code, uint32_t at, uint32_t reg, int depth)
-{
-    struct sass_operand operands[SASS_OPERANDS], *o = operands;
-    at = depth < DEPTH ? find_write(code, at, reg) : LINT_NONE;
-    if (at == LINT_NONE)
-        return unknown;
-    const struct lint_instruction *from = &code->items[at];
-    const struct sass_operand *value = moved(operands, from);
-    if (value)
-        return evaluate_operand(code, at, value, depth);
-    int count = sass_operands(operands, from);
-    if (count >= 2 && o[1].kind == SASS_REGISTER && o[1].is_predicate) { /* a carry */
-        o++;
-        count--;
-    }
-    if ((sass_is(from, "LEA") || sass_is(from, "ULEA")) && count >= 4 && o[3].kind == SASS_IMMEDIATE)
-        return sum(shifted(at, &o[1], (uint64_t)o[3].value), evaluate_operand(code, at, &o[2], depth));
-    if ((sass_is(from, "IMAD") || sass_is(from, "UIMAD")) && !sass_has(from, ".WIDE") && !sass_has(from, ".HI") &&
-        count >= 4) {
-        if (o[2].kind != SASS_IMMEDIATE)
-            return unknown;
-        if (o[2].value == 1)
-            return sum(evaluate_operand(code, at, &o[1], depth), evaluate_operand(code, at, &o[3], depth));
-        const uint64_t by = o[2].value == 0x2000 ? 13 : o[2].value == 0x10000 ? 16 : 0;
-        return sum(shifted(at, &o[1], by), evaluate_operand(code, at, &o[3], depth));
-    }
-    if ((sass_is(from, "SHF") || sass_is(from, "USHF")) && sass_has(from, ".L") && count >= 3 &&
-        o[2].kind == SASS_IMMEDIATE)
-        return shifted(at, &o[1], (uint64_t)o[2].value);
-    if ((sass_is(from, "VIADD") || sass_is(from, "UVIADD")) && count >= 3)
-        return sum(evaluate_operand(code, at, &o[1], depth), evaluate_operand(code, at, &o[2], depth));
-    if ((sass_is(from, "IADD3") || sass_is(from, "UIADD3")) && count >= 4 && !sass_has(from, ".X"))
-        return sum(
-            sum(evaluate_operand(code, at, &o[count - 3], depth), evaluate_operand(code, at, &o[count - 2], depth)),
-            evaluate_operand(code, at, &o[count - 1], depth));
-    return unknown;
-}
 
 /* ---- Annotations in global memory ---------------------------------------------------------------------------------- */
 
@@ -174,7 +40,7 @@ static bool find_address(uint64_t *out, const struct finder *finder, int64_t off
     struct lint_relocation relocation;
     struct lint_symbol symbol;
     struct lint_section target;
-    for (uint64_t i = 0; lint_elf_relocation(&relocation, &finder->constants_relocations, i); i++) {
+    for (uint64_t i = 0; lint_elf_relocation(&relocation, &finder->relocations, i); i++) {
         if (relocation.offset != (uint64_t)offset || !lint_elf_symbol(&symbol, &finder->symbols, relocation.symbol) ||
             !lint_elf_section(&target, finder->elf, symbol.section) || strcmp(target.name, ".nv.global.init") != 0)
             continue;
@@ -191,10 +57,10 @@ static const struct lint_site *find_wide_site(const struct finder *finder, uint3
     for (int depth = 0; depth < DEPTH; depth++) {
         struct sass_operand operands[SASS_OPERANDS];
         uint64_t address;
-        at = find_write(code, at, reg);
+        at = sass_find_write(code, at, reg);
         if (at == LINT_NONE)
             return NULL;
-        const struct sass_operand *from = moved(operands, &code->items[at]);
+        const struct sass_operand *from = sass_moved(operands, &code->items[at]);
         if (!from && (sass_is(&code->items[at], "LDC") || sass_is(&code->items[at], "ULDC") ||
                       sass_is(&code->items[at], "LDCU")))
             from = sass_operands(operands, &code->items[at]) >= 2 ? &operands[1] : NULL;
@@ -265,7 +131,7 @@ static void own_value(struct finder *finder, uint32_t at, uint32_t reg, uint32_t
     for (uint32_t from = at; (from = find_write_in_block(code, from, reg)) != LINT_NONE;) {
         const struct lint_instruction *instruction = &code->items[from];
         uint32_t uses[SASS_USES];
-        if (instruction->event != LINT_NONE || instruction->weight != LINT_CHEAP || is_clock_read(instruction) ||
+        if (instruction->event != LINT_NONE || instruction->weight != LINT_CHEAP || sass_is_clock_read(instruction) ||
             !is_for_events(code, from, reg))
             return;
         own(finder, from, event);
@@ -285,7 +151,7 @@ static void own_moves(struct finder *finder, uint32_t at, uint32_t reg, uint32_t
     if (from == LINT_NONE)
         return;
     const struct lint_instruction *instruction = &finder->code->items[from];
-    const struct sass_operand *value = moved(operands, instruction);
+    const struct sass_operand *value = sass_moved(operands, instruction);
     if (!value && sass_is(instruction, "LDC") && sass_operands(operands, instruction) >= 2)
         value = &operands[1];
     if (value &&
@@ -300,76 +166,97 @@ static bool is_store(const struct lint_instruction *instruction)
     return sass_is(instruction, "STG") || sass_is(instruction, "ST");
 }
 
-/* What is left of an event once its store and its clock are known. `guard`: the predicate that elects, SASS_ZERO where a branch
- * around the store does. */
-static void own_event(struct finder *finder, uint32_t store, uint32_t event)
+/* All that is done in the lane that leads only, and the clock. */
+static void own_core(struct finder *finder, uint32_t event)
 {
-    struct lint_code *code = finder->code;
-    struct sass_operand operands[SASS_OPERANDS];
-    const uint32_t guard = sass_guard(&code->items[store]);
-    const uint32_t clock = code->events[event].clock;
-    own(finder, clock, event);
-    own(finder, store, event);
-    const uint32_t elected = guard == SASS_ZERO ? LINT_NONE : find_write_in_block(code, store, guard);
-    for (uint32_t i = elected == LINT_NONE ? store : elected + 1; i < code->count && elected != LINT_NONE; i++) {
-        const struct lint_instruction *instruction = &code->items[i];
-        if (starts_block(code, i))
-            break;
-        if (reads(instruction, guard))
+    const struct found *found = &finder->found[event];
+    const struct lint_code *code = finder->code;
+    const uint32_t guard = sass_guard(&code->items[found->store]);
+    own(finder, code->events[event].clock, event);
+    own(finder, found->store, event);
+    for (uint32_t i = found->first; i < found->last; i++)
+        if (reads(&code->items[i], guard))
             own(finder, i, event);
-        if (sass_writes(instruction, guard))
-            break;
-    }
-    /* A start's token: its clock, made odd. */
+}
+
+/* A start's token: its clock, made odd. */
+static void own_token(struct finder *finder, uint32_t event)
+{
+    const struct lint_code *code = finder->code;
+    const uint32_t clock = code->events[event].clock;
+    struct sass_operand operands[SASS_OPERANDS];
+    const uint32_t reg = sass_operands(operands, &code->items[clock]) > 0 ? operands[0].number : SASS_ZERO;
     for (uint32_t i = clock + 1; i < code->count && !starts_block(code, i); i++) {
-        const int count = sass_operands(operands, &code->items[clock]);
-        const uint32_t reg = count > 0 ? operands[0].number : SASS_ZERO;
         if (sass_is(&code->items[i], "LOP3") && reads(&code->items[i], reg) &&
             strstr(code->items[i].operands, " 0x1, RZ, 0xfc"))
             own(finder, i, event);
         if (sass_writes(&code->items[i], reg))
             break;
     }
-    /* What all of these read; of a store behind the event's own its address only. */
-    for (uint32_t i = 0; i < code->count; i++) {
+}
+
+/* Of a store behind the event's own: its address, and what brings its value there. */
+static void own_payload(struct finder *finder, uint32_t at, uint32_t event)
+{
+    struct sass_operand operands[SASS_OPERANDS];
+    if (sass_operands(operands, &finder->code->items[at]) < 2 || operands[0].kind != SASS_MEMORY)
+        return;
+    own_value(finder, at, operands[0].number, event, 0);
+    if (operands[0].number != SASS_ZERO)
+        own_value(finder, at, operands[0].number + 1, event, 0);
+    own_moves(finder, at, operands[1].number, event);
+    own_moves(finder, at, operands[1].number + 1, event);
+}
+
+/* What the event's instructions read, once the core of every event is known. */
+static void own_operands(struct finder *finder, uint32_t event)
+{
+    const struct lint_code *code = finder->code;
+    const struct found *found = &finder->found[event];
+    const uint32_t clock = code->events[event].clock;
+    const uint32_t first = found->first < found->last && found->first < clock ? found->first : clock;
+    const uint32_t last = found->last > found->store ? found->last : found->store + 1;
+    for (uint32_t i = first; i < last; i++) {
         uint32_t uses[SASS_USES];
-        if (i < (elected == LINT_NONE ? clock : elected < clock ? elected : clock))
-            continue;
-        if (i > store && starts_block(code, i))
-            break;
         if (code->items[i].event != event)
             continue;
-        if (is_store(&code->items[i]) && i != store) {
-            const int count = sass_operands(operands, &code->items[i]);
-            if (count >= 2 && operands[0].kind == SASS_MEMORY) {
-                own_value(finder, i, operands[0].number, event, 0);
-                own_value(finder, i, operands[0].number == SASS_ZERO ? SASS_ZERO : operands[0].number + 1, event, 0);
-                own_moves(finder, i, operands[1].number, event);
-                own_moves(finder, i, operands[1].number + 1, event);
-            }
+        if (is_store(&code->items[i]) && i != found->store) {
+            own_payload(finder, i, event);
             continue;
         }
         const int count = sass_uses(uses, &code->items[i]);
         for (int k = 0; k < count; k++)
             own_value(finder, i, uses[k], event, 0);
     }
-    if (elected != LINT_NONE)
-        own_value(finder, store, guard, event, 0);
 }
 
 /* ---- Finding them -------------------------------------------------------------------------------------------------- */
 
-/* The store of the descriptor's address, behind that of an event that has one. */
-static const struct lint_site *find_site_behind(const struct finder *finder, uint32_t store)
+/* Where the predicate that guards `store` has the value that it has there. */
+static void find_span(struct found *found, const struct lint_code *code, uint32_t store)
+{
+    const uint32_t guard = sass_guard(&code->items[store]);
+    const uint32_t written = guard == SASS_ZERO ? LINT_NONE : find_write_in_block(code, store, guard);
+    found->store = store;
+    found->first = found->last = 0;
+    if (written == LINT_NONE)
+        return;
+    found->first = found->last = written + 1;
+    while (found->last < code->count && !starts_block(code, found->last) &&
+           !sass_writes(&code->items[found->last++], guard)) /* which may read it, too */
+        ;
+}
+
+/* The store of the descriptor's address, which an event has besides that cannot name its annotation by 16 bits. */
+static const struct lint_site *find_second_store(const struct finder *finder, const struct found *found)
 {
     const struct lint_code *code = finder->code;
-    const char *guard = code->items[store].guard;
+    const uint32_t guard = sass_guard(&code->items[found->store]);
     struct sass_operand operands[SASS_OPERANDS];
-    /* ptxas may put it in front of the event's own, too */
-    for (uint32_t i = store > 16 ? store - 16 : 0; i < code->count && i < store + 32; i++) {
+    for (uint32_t i = found->first; i < found->last; i++) {
         const struct lint_instruction *instruction = &code->items[i];
-        if (i == store || !is_store(instruction) || !sass_has(instruction, ".64") ||
-            strcmp(instruction->guard, guard) != 0 || sass_operands(operands, instruction) < 2 ||
+        if (i == found->store || !is_store(instruction) || !sass_has(instruction, ".64") ||
+            sass_guard(instruction) != guard || sass_operands(operands, instruction) < 2 ||
             operands[1].kind != SASS_REGISTER)
             continue;
         const struct lint_site *site = find_wide_site(finder, i, operands[1].number);
@@ -379,187 +266,59 @@ static const struct lint_site *find_site_behind(const struct finder *finder, uin
     return NULL;
 }
 
-/* Whether a store that has a clock is elected as events are: a debug build loads its word from memory. */
-static bool looks_elected(const struct lint_code *code, uint32_t clock)
+static int add(struct finder *finder, const struct lint_event *event, const struct found *found)
 {
-    for (uint32_t i = clock; i > 0 && i + 12 > clock; i--)
-        if (sass_is(&code->items[i - 1], "LOP3") && strncmp(code->items[i - 1].operands, "P", 1) == 0)
-            return true;
-    return false;
-}
-
-static int remember_token(struct finder *finder, const struct word *word)
-{
-    const size_t count = finder->code->event_count;
-    uint32_t *both;
-    size_t capacity = finder->token_capacity;
-    if (count > capacity) {
-        capacity = capacity ? capacity * 2 : 64;
-        both = realloc(finder->token_at, capacity * sizeof *both);
-        if (both)
-            finder->token_at = both;
-        uint32_t *other = realloc(finder->token_register, capacity * sizeof *other);
-        if (other)
-            finder->token_register = other;
-        if (!both || !other)
-            return kt_fail_memory(capacity * sizeof *other);
-        finder->token_capacity = capacity;
-    }
-    finder->token_at[count - 1] = word->token_at;
-    finder->token_register[count - 1] = word->token_register;
-    return KTRACE_OK;
+    struct lint_code *code = finder->code;
+    int status =
+        kt_array_reserve(&finder->found, &finder->found_capacity, code->event_count + 1, sizeof *finder->found);
+    if (status == KTRACE_OK)
+        status = lint_add_event(code, event);
+    if (status == KTRACE_OK)
+        finder->found[code->event_count - 1] = *found;
+    return status;
 }
 
 static int look_at_store(struct finder *finder, uint32_t store)
 {
-    struct lint_code *code = finder->code;
+    const struct lint_code *code = finder->code;
     struct sass_operand operands[SASS_OPERANDS];
+    struct found found;
     const struct lint_instruction *instruction = &code->items[store];
     if (!is_store(instruction) || !sass_has(instruction, ".64") || sass_operands(operands, instruction) < 2 ||
         operands[1].kind != SASS_REGISTER || operands[1].number >= SASS_UNIFORM - 2)
         return KTRACE_OK;
-    const uint32_t clock = find_clock(code, store, operands[1].number);
+    const uint32_t clock = sass_find_clock(code, store, operands[1].number);
     if (clock == LINT_NONE)
         return KTRACE_OK;
-    const struct word word = evaluate(code, store, operands[1].number + 1, 0);
+    find_span(&found, code, store);
+    found.word = sass_evaluate(code, store, operands[1].number + 1);
     const struct lint_site *site = NULL;
-    if (word.known)
-        site = word.low == KTRACE_SITE_WIDE ? find_site_behind(finder, store)
-                                            : lint_find_site(finder->sites, word.low, false);
-    if (!site) {
-        code->unnamed += looks_elected(code, clock);
-        return KTRACE_OK;
-    }
-    const struct lint_event event = {.site = site, .clock = clock};
-    int status = lint_add_event(code, &event);
-    if (status == KTRACE_OK)
-        status = remember_token(finder, &word);
-    if (status == KTRACE_OK)
-        own_event(finder, store, (uint32_t)code->event_count - 1);
-    return status;
+    if (found.word.known)
+        site = found.word.low == KTRACE_SITE_WIDE ? find_second_store(finder, &found)
+                                                  : lint_find_site(finder->sites, found.word.low, false);
+    return site ? add(finder, &(struct lint_event){.site = site, .clock = clock}, &found) : KTRACE_OK;
 }
 
-/* ---- Tokens -------------------------------------------------------------------------------------------------------- */
-
-/* Registers that are to be followed, each from one place backward. What a branch was taken on holds before it, too: a write with
- * the same guard is one. */
-struct step {
-    uint32_t at, reg;
-    uint32_t guard; /* a predicate; SASS_ZERO: nothing is known */
-    bool holds;     /* it does, or it does not */
-};
-struct trail {
-    struct step steps[MOST_SEEN];
-    uint32_t count;
-    bool lost;
-};
-
-static void follow(struct trail *trail, const struct step *step)
+/* Whether the lane that stores a clock is elected before it is read, as events do. */
+static bool looks_elected(const struct lint_code *code, uint32_t clock)
 {
-    if (step->reg == SASS_ZERO)
-        return;
-    for (uint32_t i = 0; i < trail->count; i++) {
-        const struct step *seen = &trail->steps[i];
-        if (seen->at == step->at && seen->reg == step->reg && seen->guard == step->guard && seen->holds == step->holds)
-            return;
-    }
-    if (trail->count < MOST_SEEN)
-        trail->steps[trail->count++] = *step;
-    else
-        trail->lost = true;
+    for (uint32_t i = clock; i > 0 && i + 12 > clock; i--)
+        if (sass_is(&code->items[i - 1], "LOP3") && code->items[i - 1].operands[0] == 'P')
+            return true;
+    return false;
 }
 
-static void follow_operand(struct trail *trail, uint32_t at, const struct sass_operand *operand)
+/* Events that none was found for: a debug build loads what names the annotation from memory. */
+static uint32_t count_unnamed(const struct lint_code *code)
 {
-    if (operand->kind == SASS_REGISTER && !operand->is_predicate)
-        follow(trail, &(struct step){at, operand->number, SASS_ZERO, false});
-    else if (operand->kind != SASS_IMMEDIATE || operand->value != 0)
-        trail->lost = true;
-}
-
-static uint32_t event_of_clock(const struct lint_code *code, uint32_t clock)
-{
-    for (uint32_t i = 0; i < code->event_count; i++)
-        if (code->events[i].clock == clock)
-            return i;
-    return LINT_NONE;
-}
-
-/* What a write of a token is: another register's value, both of a choice, none, or the begin of a range. */
-static int look_at_write(struct finder *finder, struct trail *trail, struct lint_event *event, uint32_t at,
-                         uint32_t reg)
-{
-    struct lint_code *code = finder->code;
-    struct sass_operand operands[SASS_OPERANDS], *o = operands;
-    const struct lint_instruction *write = &code->items[at];
-    const struct sass_operand *from = moved(operands, write);
-    if (from) {
-        follow_operand(trail, at, from);
-        return KTRACE_OK;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < code->count; i++) {
+        const struct lint_instruction *instruction = &code->items[i];
+        const bool has_32_bits = !sass_is(instruction, "CS2R") || sass_has(instruction, ".32");
+        count +=
+            instruction->event == LINT_NONE && sass_is_clock_read(instruction) && has_32_bits && looks_elected(code, i);
     }
-    int count = sass_operands(operands, write);
-    if (sass_is(write, "CS2R") && strstr(write->operands, "SRZ"))
-        return KTRACE_OK;
-    if (count > 0 && o[0].is_predicate) {
-        o++;
-        count--;
-    }
-    if (sass_is(write, "SEL") && count >= 3) {
-        follow_operand(trail, at, &o[1]);
-        follow_operand(trail, at, &o[2]);
-    } else if (sass_is(write, "LOP3") && count >= 5 && o[0].number == reg &&
-               strstr(write->operands, " 0x1, RZ, 0xfc")) {
-        const uint32_t clock = find_clock(code, at, o[1].number), start = event_of_clock(code, clock);
-        if (clock == LINT_NONE || start == LINT_NONE) {
-            trail->lost = true;
-            return KTRACE_OK;
-        }
-        for (uint32_t i = 0; i < event->start_count; i++)
-            if (code->starts[event->first_start + i] == start)
-                return KTRACE_OK;
-        return lint_add_start(code, event, start);
-    } else {
-        trail->lost = true;
-    }
-    return KTRACE_OK;
-}
-
-static int find_starts(struct finder *finder, uint32_t index)
-{
-    struct lint_code *code = finder->code;
-    struct lint_event *event = &code->events[index];
-    static _Thread_local struct trail trail;
-    int status = KTRACE_OK;
-    trail.count = 0;
-    trail.lost = false;
-    if (finder->token_register[index] != LINT_NONE)
-        follow(&trail, &(struct step){finder->token_at[index], finder->token_register[index], SASS_ZERO, false});
-    for (uint32_t i = 0; i < trail.count && !trail.lost && status == KTRACE_OK; i++) {
-        const struct step step = trail.steps[i];
-        trail.lost |=
-            code->first_source[step.at] == code->first_source[step.at + 1]; /* from where the function begins */
-        for (uint32_t s = code->first_source[step.at]; s < code->first_source[step.at + 1] && status == KTRACE_OK;
-             s++) {
-            struct step before = step;
-            const struct lint_instruction *instruction = &code->items[before.at = code->sources[s]];
-            const uint32_t guard = sass_guard(instruction);
-            const bool wanted = *instruction->guard != '!', writes = sass_writes(instruction, step.reg);
-            trail.lost |= instruction->calls;
-            if (instruction->target_count > 0 && guard != SASS_ZERO) {
-                before.guard = guard;
-                before.holds = (step.at == before.at + 1) != wanted; /* gone on: it was not taken */
-            } else if (before.guard != SASS_ZERO && sass_writes(instruction, before.guard)) {
-                before.guard = SASS_ZERO;
-            }
-            const bool decided = guard != SASS_ZERO && guard == before.guard;
-            if (writes && !(decided && before.holds != wanted))
-                status = look_at_write(finder, &trail, event, before.at, step.reg);
-            if (!writes || (guard != SASS_ZERO && !(decided && before.holds == wanted)))
-                follow(&trail, &before);
-        }
-    }
-    event->starts_known = !trail.lost && event->start_count <= MOST_STARTS;
-    return status;
+    return count;
 }
 
 /* ---- All of a function --------------------------------------------------------------------------------------------- */
@@ -578,15 +337,21 @@ int lint_find_sass_events(struct lint_code *code, const struct lint_sites *sites
     int status = KTRACE_OK;
     lint_elf_symbols(&finder.symbols, elf);
     if (!lint_elf_find(&finder.constants, elf, ".nv.constant4") ||
-        !lint_elf_find_relocations(&finder.constants_relocations, elf, finder.constants.index))
-        finder.constants_relocations = (struct lint_section){0};
+        !lint_elf_find_relocations(&finder.relocations, elf, finder.constants.index))
+        finder.relocations = (struct lint_section){0};
     code->begins_wave = has_wave_magic(code);
     for (uint32_t i = 0; i < code->count && status == KTRACE_OK; i++)
         status = look_at_store(&finder, i);
+    for (uint32_t i = 0; i < code->event_count; i++)
+        own_core(&finder, i);
+    for (uint32_t i = 0; i < code->event_count; i++)
+        own_token(&finder, i);
+    for (uint32_t i = 0; i < code->event_count; i++)
+        own_operands(&finder, i);
+    code->unnamed = count_unnamed(code);
     for (uint32_t i = 0; i < code->event_count && status == KTRACE_OK; i++)
         if (code->events[i].site->kind == KTRACE_KIND_STOP || code->events[i].site->kind == KTRACE_KIND_NEXT)
-            status = find_starts(&finder, i);
-    free(finder.token_at);
-    free(finder.token_register);
+            status = lint_find_sass_starts(code, &code->events[i], &finder.found[i].word);
+    free(finder.found);
     return status;
 }

@@ -9,7 +9,12 @@ static const char bundle_magic[] = "__CLANG_OFFLOAD_BUNDLE__";
 static const char compressed_magic[] = "CCOB";
 static const uint8_t offload_magic[] = {0x10, 0xFF, 0x10, 0xAD};
 static const uint8_t fatbin_magic[] = {0x50, 0xED, 0x55, 0xBA};
-enum { BUNDLE_MAGIC_BYTES = sizeof bundle_magic - 1, OFFLOAD_HEADER_BYTES = 32, MOST_ENTRIES = 4096 };
+enum {
+    BUNDLE_MAGIC_BYTES = sizeof bundle_magic - 1,
+    OFFLOAD_HEADER_BYTES = 32,
+    OFFLOAD_ENTRY_BYTES = 40,
+    MOST_ENTRIES = 4096
+};
 
 static bool begins_with(const uint8_t *data, size_t bytes, const void *magic, size_t magic_bytes)
 {
@@ -93,7 +98,21 @@ static int read_bundles(struct lint_objects *out, const uint8_t *data, size_t by
     return status;
 }
 
-/* One of them: {magic, version, size, offset of the entry, its size}; the entry: {kinds, flags, strings, strings, image, size}. */
+/* An entry: {kinds, flags, strings, number of strings, image, its size}. */
+static int read_offload_entry(struct lint_objects *out, const uint8_t *data, size_t bytes, uint64_t offset)
+{
+    struct kt_reader reader = kt_reader_over(data, bytes);
+    kt_read_bytes(&reader, offset < bytes ? (size_t)offset : bytes);
+    kt_read_bytes(&reader, 2 + 2 + 4 + 8 + 8);
+    const uint64_t image = kt_read_u64(&reader), image_bytes = kt_read_u64(&reader);
+    if (reader.failed || image > bytes || image_bytes > bytes - image)
+        return kt_fail(KTRACE_ERROR_FORMAT, "its offload section is damaged or cut off");
+    if (begins_with(data + image, (size_t)image_bytes, fatbin_magic, sizeof fatbin_magic))
+        out->has_fatbin = true;
+    return add_code_object(out, data + image, (size_t)image_bytes);
+}
+
+/* One binary behind the other: {magic, version, size, offset of the first entry, its size or, from version 2 on, how many there are}. */
 static int read_offload(struct lint_objects *out, const uint8_t *data, size_t bytes)
 {
     int status = KTRACE_OK;
@@ -102,20 +121,13 @@ static int read_offload(struct lint_objects *out, const uint8_t *data, size_t by
         const uint8_t *magic = kt_read_bytes(&reader, 4);
         if (memcmp(magic, offload_magic, sizeof offload_magic) != 0)
             break;
-        kt_read_u32(&reader);
-        const uint64_t size = kt_read_u64(&reader), entry = kt_read_u64(&reader);
-        struct kt_reader entry_reader = kt_reader_over(data + at, bytes - at);
-        if (size < OFFLOAD_HEADER_BYTES || size > bytes - at || entry > size)
+        const uint32_t version = kt_read_u32(&reader);
+        const uint64_t size = kt_read_u64(&reader), entries = kt_read_u64(&reader), last = kt_read_u64(&reader);
+        const uint64_t count = version >= 2 ? last : 1;
+        if (size < OFFLOAD_HEADER_BYTES || size > bytes - at || entries > size || count > size / OFFLOAD_ENTRY_BYTES)
             return kt_fail(KTRACE_ERROR_FORMAT, "its offload section is damaged or cut off");
-        kt_read_bytes(&entry_reader, (size_t)entry);
-        kt_read_bytes(&entry_reader, 2 + 2 + 4 + 8 + 8);
-        const uint64_t image = kt_read_u64(&entry_reader), image_bytes = kt_read_u64(&entry_reader);
-        if (entry_reader.failed || image > size || image_bytes > size - image)
-            return kt_fail(KTRACE_ERROR_FORMAT, "its offload section is damaged or cut off");
-        const uint8_t *content = data + at + image;
-        if (begins_with(content, (size_t)image_bytes, fatbin_magic, sizeof fatbin_magic))
-            out->has_fatbin = true;
-        status = add_code_object(out, content, (size_t)image_bytes);
+        for (uint64_t i = 0; i < count && status == KTRACE_OK; i++)
+            status = read_offload_entry(out, data + at, (size_t)size, entries + i * OFFLOAD_ENTRY_BYTES);
         at += (size_t)size;
     }
     return status;

@@ -185,12 +185,17 @@ int lint_module_examine(struct lint_module *module, bool is_nvidia, char *listin
     return status;
 }
 
-void lint_module_compare(struct lint_module *module, const struct lint_kernels *untraced)
+size_t lint_module_compare(struct lint_module *module, const struct lint_kernels *untraced)
 {
+    size_t matched = 0;
     for (size_t i = 0; i < module->function_count; i++) {
         struct lint_function *function = &module->functions[i];
-        for (size_t k = 0; k < untraced->count && function->kernel && function->is_traced; k++)
-            if (strcmp(untraced->kernels[k].name, function->name) == 0)
-                function->untraced = &untraced->kernels[k];
+        for (size_t k = 0; k < untraced->count && function->kernel && function->is_traced; k++) {
+            if (strcmp(untraced->kernels[k].name, function->name) != 0)
+                continue;
+            function->untraced = &untraced->kernels[k];
+            matched++;
+        }
     }
+    return matched;
 }

@@ -47,8 +47,8 @@ struct lint_module {
 int lint_module_open(struct lint_module *out, bool is_nvidia, const void *data, size_t bytes);
 /* The rest of them, from what the disassembler wrote, which is the module's from now on. */
 int lint_module_examine(struct lint_module *module, bool is_nvidia, char *listing);
-/* Takes the kernels of the same name as the untraced ones. */
-void lint_module_compare(struct lint_module *module, const struct lint_kernels *untraced);
+/* Takes the kernels of the same name as the untraced ones; how many there are. */
+size_t lint_module_compare(struct lint_module *module, const struct lint_kernels *untraced);
 void lint_module_free(struct lint_module *module);
 
 /* ---- What is wrong ------------------------------------------------------------------------------------------------- */

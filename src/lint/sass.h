@@ -36,4 +36,23 @@ bool sass_writes(const struct lint_instruction *instruction, uint32_t reg);
 int sass_uses(uint32_t out[SASS_USES], const struct lint_instruction *instruction);
 enum lint_weight sass_weight(const struct lint_instruction *instruction);
 
+/* ---- Values: sass_values.c ----------------------------------------------------------------------------------------- */
+
+/* The write of `reg` that `at` sees, where only one way leads there; LINT_NONE: it is not clear. */
+uint32_t sass_find_write(const struct lint_code *code, uint32_t at, uint32_t reg);
+/* A move of one value: its operand. NULL: it is none. */
+const struct sass_operand *sass_moved(struct sass_operand operands[SASS_OPERANDS],
+                                      const struct lint_instruction *instruction);
+bool sass_is_clock_read(const struct lint_instruction *instruction);
+/* The clock read that `reg` has at `at`, through moves; LINT_NONE. */
+uint32_t sass_find_clock(const struct lint_code *code, uint32_t at, uint32_t reg);
+
+/* The low 16 bits of a value, and the register that was shifted out of their way by 16 bits: a token. */
+struct sass_word {
+    bool known;
+    uint16_t low;
+    uint32_t token_register, token_at; /* LINT_NONE: none */
+};
+struct sass_word sass_evaluate(const struct lint_code *code, uint32_t at, uint32_t reg);
+
 #endif

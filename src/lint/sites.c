@@ -108,6 +108,7 @@ int lint_sites_amdgcn(struct lint_sites *out, const struct lint_elf *elf)
     if (!lint_elf_find(&section, elf, "ktrace_sites") || !section.data)
         return KTRACE_OK;
     const uint64_t count = section.bytes / sizeof(struct ktrace_site);
+    out->address = section.address;
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t place = i * sizeof(struct ktrace_site);
         struct lint_site site;

@@ -17,6 +17,7 @@ struct lint_site {
 struct lint_sites {
     struct lint_site *sites; /* owned; by wide, then id */
     size_t count, capacity;
+    uint64_t address;       /* AMD: of the first descriptor */
     uint32_t other_version; /* of descriptors that this command cannot read; 0: there are none */
 };
 
