@@ -123,6 +123,20 @@ static int find_processes(struct kt_merge *merge)
     return 0;
 }
 
+/* A process has one name, whichever of its traces is given it. */
+static int check_labels(const struct kt_merge *merge)
+{
+    const char *const *labels = merge->options.labels;
+    for (uint64_t i = 0; labels && i < merge->count; i++)
+        for (uint64_t k = i + 1; k < merge->count && is_given(labels[i]); k++)
+            if (is_given(labels[k]) && merge->processes[i][0] == merge->processes[k][0] &&
+                strcmp(labels[i], labels[k]) != 0)
+                return kt_fail(KTRACE_ERROR_ARGUMENT,
+                               "%s and %s are of one process, which cannot be called \"%s\" and \"%s\"",
+                               kt_merge_words(merge, i), kt_merge_words(merge, k), labels[i], labels[k]);
+    return 0;
+}
+
 /* ---- Modules ------------------------------------------------------------------------------------------------------ */
 
 /* Whose module is not there, of a trace of one device: they get one without sites, or several devices would not be told apart. */
@@ -367,6 +381,8 @@ static int prepare(struct kt_merge *merge)
         status = kt_merge_check(merge);
     if (status == 0)
         status = find_processes(merge);
+    if (status == 0)
+        status = check_labels(merge);
     if (status == 0)
         status = number_modules(merge);
     return status < 0 ? status : kt_merge_relate(merge);

@@ -40,6 +40,7 @@ static bool append_words(text *out, const struct cli_command *command, const str
                  {"events", "kind", "mark push pop start stop range token"},
                  {"demo", "on", "cuda hip replay"},
                  {"record", "backend", "cuda hip"},
+                 {"merge", "align", "host start"},
                  {"diff", "over", "waves launches"}};
     if (strcmp(option->name, "color") == 0) {
         kt_string_append(out, COLOR_WORDS);

@@ -71,10 +71,31 @@ static int check_arguments(const struct merge *merge)
     return CLI_OK;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* A name of another format would be a lie. */
+static int check_suffix(const char *output)
+{
+    static const char *const others[] = {".pftrace.gz", ".pftrace", ".perfetto-trace", ".json", ".csv", ".html"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (ends_with(output, others[i]))
+            return cli_error_usage(&cli_merge,
+                                   "'-o %s': what is written is a .ktrace file; name it so, and make %s of it with "
+                                   "'ktrace export'",
+                                   output, others[i]);
+    return CLI_OK;
+}
+
 static int check_output(const struct merge *merge)
 {
     const char *output = merge->output ? merge->output : DEFAULT_OUTPUT;
     struct stat status;
+    if (check_suffix(output) != CLI_OK)
+        return CLI_USAGE;
     for (size_t i = 0; i < merge->count; i++)
         if (cli_same_file(merge->paths[i], output))
             return cli_error("%s: the output would replace an input: name another file with '-o'", output);

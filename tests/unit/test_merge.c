@@ -598,6 +598,15 @@ static void labels(void **state)
     ASSERT_REFUSED(a, a, &options, "are one trace");
     options.label_count = 3;
     ASSERT_REFUSED(a, b, &options, "there are 3 labels for 2 traces");
+    struct ktrace_trace *later = RANK(.id = 1, .label = "rank 0", .read = 2);
+    options.labels = (const char *const[]){"first", "second"};
+    options.label_count = 2;
+    ASSERT_REFUSED(a, later, &options, "are of one process, which cannot be called \"first\" and \"second\"");
+    options.labels = (const char *const[]){"", "second"};
+    struct ktrace_trace *one = MERGED(&options, a, later);
+    assert_string_equal(process_of(one, 0).label, "second");
+    ktrace_trace_destroy(one);
+    ktrace_trace_destroy(later);
     ktrace_trace_destroy(whole);
     ktrace_trace_destroy(d);
     ktrace_trace_destroy(c);
