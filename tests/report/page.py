@@ -273,7 +273,7 @@ def check(ktrace: pathlib.Path, make_trace: pathlib.Path, browser: Browser, fold
     assert browser.evaluate("document.scripts.length") == 2
 
     # Recorded ones: of an H200, of the simulator, of two devices, unfinished, empty of waves.
-    for trace in ("h200/gemm", "h200/peek/peek_into_open_ranges", "sim/example_divergence", "format/two_devices", "format/v1"):
+    for trace in ("h200/gemm", "h200/peek/peek_into_open_ranges", "sim/example_divergence", "format/two_devices", "format/ranks", "format/v1"):
         page = Page(browser, ktrace, DATA / f"{trace}.ktrace", folder)
         check_page(page)
         look(page, trace.replace("/", "_"))
