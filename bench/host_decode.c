@@ -264,7 +264,7 @@ static struct kt_snapshot *make_capture(struct facts *facts, uint64_t buffer_byt
     snapshot->flags = 0;
     snapshot->devices[0].places = PLACES;
     snapshot->devices[0].clock_khz = 1980000;
-    snapshot->buffer_bytes = layout.buffer_bytes;
+    snapshot->processes[0].buffer_bytes = layout.buffer_bytes;
     snapshot->devices[0].regions = snapshot->regions = layout.regions;
     for (uint64_t i = 0; i < snapshot->wave_count; i++)
         snapshot->waves[i].place_count = PLACES;
