@@ -3,8 +3,11 @@
 #include "clock.h"
 #include "error.h"
 
+#include <string.h>
+
 #define BANK_SITES_MAX (0x10000 / sizeof(struct ktrace_site))
 #define WAVE_SLOTS_MAX (1u << 30)
+#define SITE_TEXT_MAX 4094u
 #define AMDGCN_LANES_MAX 64u
 
 uint64_t kt_waves_per_workgroup(const struct ktrace_wave_header *header)
@@ -93,6 +96,10 @@ static int check_site(const struct kt_site *site, uint32_t module)
                        site->payload_type);
     if (!site->name || !site->file)
         return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site has no name", module);
+    /* no longer than what is read of a device: each of its events is told with it */
+    if (strnlen(site->name, SITE_TEXT_MAX) + strnlen(site->file, SITE_TEXT_MAX) > SITE_TEXT_MAX)
+        return kt_fail(KTRACE_ERROR_FORMAT, "module %u: a site's name and file take more than %u bytes", module,
+                       SITE_TEXT_MAX);
     return 0;
 }
 

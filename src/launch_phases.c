@@ -1,6 +1,7 @@
 #include "launch_phases.h"
 
 #include "array.h"
+#include "phase.h"
 #include "summary.h"
 
 static int occurs(const struct ktrace_phase_info *info)
@@ -12,12 +13,14 @@ static struct kt_launch_phases *make(const struct ktrace_trace *trace, const str
 {
     struct kt_launch_phases *made = NULL;
     size_t count = 0;
-    struct ktrace_phase_info *all = kt_array_new(trace->phase_count, sizeof *all);
-    if (!all || kt_summarize_waves(all, trace, launch->first_wave, launch->wave_count) < 0) {
+    uint32_t first, all_count;
+    kt_phases_of_kernel(&first, &all_count, trace, launch->kernel);
+    struct ktrace_phase_info *all = kt_array_new(all_count, sizeof *all);
+    if (!all || kt_summarize_launch(all, trace, launch) < 0) {
         free(all);
         return NULL;
     }
-    for (uint32_t i = 0; i < trace->phase_count; i++)
+    for (uint32_t i = 0; i < all_count; i++)
         if (occurs(&all[i]))
             all[count++] = all[i];
     made = kt_array_new(1, sizeof *made + count * sizeof *all);

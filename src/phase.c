@@ -127,6 +127,26 @@ static int by_kernel(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
+/* The first phase of the kernel or of one behind it. */
+static uint32_t first_phase_from(const struct ktrace_trace *trace, uint32_t kernel)
+{
+    uint32_t low = 0, high = trace->phase_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (trace->phases[middle].kernel < kernel)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void kt_phases_of_kernel(uint32_t *first, uint32_t *count, const struct ktrace_trace *trace, uint32_t kernel)
+{
+    *first = first_phase_from(trace, kernel);
+    *count = first_phase_from(trace, kernel + 1) - *first;
+}
+
 int kt_phases_make(struct ktrace_trace *trace, struct kt_phase_notes *notes, const struct kt_site_index *sites)
 {
     struct known {

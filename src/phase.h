@@ -22,6 +22,8 @@ int kt_phases_note(struct kt_phase_notes *notes, const struct kt_site_index *sit
                    const struct kt_event *events, uint32_t count);
 /* Sets trace->phases, phase_count and phase_index. */
 int kt_phases_make(struct ktrace_trace *trace, struct kt_phase_notes *notes, const struct kt_site_index *sites);
+/* Those of one kernel lie together, from `*first` on. */
+void kt_phases_of_kernel(uint32_t *first, uint32_t *count, const struct ktrace_trace *trace, uint32_t kernel);
 void kt_phases_release(struct kt_phase_notes *notes);
 
 void kt_phase_index_destroy(struct kt_phase_index *index);

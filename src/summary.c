@@ -1,6 +1,7 @@
 #include "summary.h"
 
 #include "array.h"
+#include "phase.h"
 #include "statistics.h"
 
 /* ---- Which phase --------------------------------------------------------------------------------------------------- */
@@ -37,13 +38,14 @@ static uint32_t phase_of(struct phase_cache *cache, const struct kt_site *site)
 
 /* ---- Durations ----------------------------------------------------------------------------------------------------- */
 
-/* Called for every mark (duration 0) and every begin. */
+/* Called for every mark (duration 0) and every begin. `phase` is counted from the scope's first. */
 typedef void visit(void *context, uint32_t phase, const struct kt_event *event, uint64_t duration_ps);
 
-/* Waves whose events are described: all, or those of a launch. */
+/* Waves whose events are described, and the phases that these can have: all, or those of a launch. */
 struct scope {
     const struct ktrace_trace *trace;
     uint64_t first_wave, wave_count;
+    uint32_t first_phase, phase_count;
 };
 
 static void visit_phases(const struct scope *scope, visit *function, void *context)
@@ -58,8 +60,8 @@ static void visit_phases(const struct scope *scope, visit *function, void *conte
             uint8_t kind = event->site->kind;
             if (kind != KTRACE_KIND_MARK && kind != KTRACE_KIND_PUSH && kind != KTRACE_KIND_START)
                 continue;
-            uint32_t phase = phase_of(&cache, event->site);
-            if (phase < trace->phase_count)
+            uint32_t phase = phase_of(&cache, event->site) - scope->first_phase;
+            if (phase < scope->phase_count)
                 function(context, phase, event, kt_range_ps(trace, wave, event));
         }
     }
@@ -110,8 +112,8 @@ static int has_durations(const struct ktrace_phase_info *info)
 static void start_statistics(struct ktrace_phase_info *statistics, const struct scope *scope)
 {
     const struct ktrace_trace *trace = scope->trace;
-    for (uint32_t i = 0; i < trace->phase_count; i++) {
-        const struct kt_phase *phase = &trace->phases[i];
+    for (uint32_t i = 0; i < scope->phase_count; i++) {
+        const struct kt_phase *phase = &trace->phases[scope->first_phase + i];
         statistics[i] = (struct ktrace_phase_info){.struct_size = sizeof statistics[i],
                                                    .kernel = trace->kernels[phase->kernel].name,
                                                    .name = phase->name,
@@ -122,12 +124,11 @@ static void start_statistics(struct ktrace_phase_info *statistics, const struct 
 
 static int describe_all(struct ktrace_phase_info *statistics, const struct scope *scope)
 {
-    const struct ktrace_trace *trace = scope->trace;
     uint64_t total = 0, largest = 0;
-    struct collection collection = {NULL, kt_array_new(trace->phase_count, sizeof *collection.next)};
+    struct collection collection = {NULL, kt_array_new(scope->phase_count, sizeof *collection.next)};
     if (!collection.next)
         return KTRACE_ERROR_MEMORY;
-    for (uint32_t i = 0; i < trace->phase_count; i++) {
+    for (uint32_t i = 0; i < scope->phase_count; i++) {
         uint64_t count = has_durations(&statistics[i]) ? statistics[i].count : 0;
         collection.next[i] = total;
         total += count;
@@ -139,7 +140,7 @@ static int describe_all(struct ktrace_phase_info *statistics, const struct scope
     int status = collection.durations_ps && scratch ? 0 : KTRACE_ERROR_MEMORY;
     if (status == 0) {
         visit_phases(scope, collect_duration, &collection);
-        for (uint32_t i = 0; i < trace->phase_count; i++) {
+        for (uint32_t i = 0; i < scope->phase_count; i++) {
             struct ktrace_phase_info *info = &statistics[i]; /* next is behind its durations now */
             if (has_durations(info))
                 describe(info, collection.durations_ps + collection.next[i] - info->count, scratch);
@@ -151,20 +152,27 @@ static int describe_all(struct ktrace_phase_info *statistics, const struct scope
     return status;
 }
 
-int kt_summarize_waves(struct ktrace_phase_info *statistics, const struct ktrace_trace *trace, uint64_t first_wave,
-                       uint64_t wave_count)
+static int summarize(struct ktrace_phase_info *statistics, const struct scope *scope)
 {
-    const struct scope scope = {trace, first_wave, wave_count};
-    start_statistics(statistics, &scope);
-    return describe_all(statistics, &scope);
+    start_statistics(statistics, scope);
+    return describe_all(statistics, scope);
+}
+
+int kt_summarize_launch(struct ktrace_phase_info *statistics, const struct ktrace_trace *trace,
+                        const struct kt_launch *launch)
+{
+    struct scope scope = {trace, launch->first_wave, launch->wave_count, 0, 0};
+    kt_phases_of_kernel(&scope.first_phase, &scope.phase_count, trace, launch->kernel);
+    return summarize(statistics, &scope);
 }
 
 int kt_summarize(struct ktrace_trace *trace)
 {
+    const struct scope scope = {trace, 0, trace->wave_count, 0, trace->phase_count};
     trace->statistics = kt_array_new(trace->phase_count, sizeof *trace->statistics);
     if (!trace->statistics)
         return KTRACE_ERROR_MEMORY;
-    return kt_summarize_waves(trace->statistics, trace, 0, trace->wave_count);
+    return summarize(trace->statistics, &scope);
 }
 
 /* ---- Public -------------------------------------------------------------------------------------------------------- */

@@ -14,9 +14,9 @@
 /* Fill trace->statistics, one a phase, from paired events: the last step of making a trace. The array is the trace's to
  * free(). Fails with KTRACE_ERROR_MEMORY only. */
 int kt_summarize(struct ktrace_trace *trace);
-/* The same of some waves alone: fills one entry a phase of the trace. */
-int kt_summarize_waves(struct ktrace_phase_info *statistics, const struct ktrace_trace *trace, uint64_t first_wave,
-                       uint64_t wave_count);
+/* The same of one launch alone: fills one entry for each phase of its kernel (kt_phases_of_kernel). */
+int kt_summarize_launch(struct ktrace_phase_info *statistics, const struct ktrace_trace *trace,
+                        const struct kt_launch *launch);
 /* What a caller of another version knows of `info`. */
 int kt_answer_phase(struct ktrace_phase_info *out, const struct ktrace_phase_info *info, const char *function);
 

@@ -1,6 +1,8 @@
 /* The summary for a terminal: what was recorded, how long each phase took, and what is missing. */
+#include "array.h"
 #include "error.h"
 #include "launch_phases.h"
+#include "phase.h"
 #include "string_builder.h"
 #include "summary.h"
 #include "trace.h"
@@ -80,25 +82,22 @@ void kt_phase_row(struct kt_table *table, const struct ktrace_phase_info *phase)
     kt_table_style(table, KT_STYLE_WARNING);
 }
 
-static void append_kernel_head(struct kt_string *text, const struct ktrace_trace *trace, uint32_t kernel)
+/* Of all launches of one kernel. */
+struct kernel_totals {
+    uint64_t launches, waves, launched, events;
+    double wave_ns;
+};
+
+static void append_kernel_head(struct kt_string *text, const struct ktrace_trace *trace, uint32_t kernel,
+                               const struct kernel_totals *totals)
 {
-    uint64_t launches = 0, waves = 0, launched = 0, events = 0;
     char cell[KT_CELL_BYTES];
-    for (uint64_t i = 0; i < trace->launch_count; i++) {
-        const struct kt_launch *launch = &trace->launches[i];
-        if (launch->kernel != kernel)
-            continue;
-        launches++;
-        waves += launch->wave_count;
-        launched += launch->waves_launched;
-        events += launch->event_count;
-    }
     kt_string_append(text, "\n");
     kt_string_append_visible_styled(text, KT_STYLE_TITLE, trace->kernels[kernel].name);
-    kt_string_printf(text, ": %s launch%s, ", kt_grouped(cell, launches), launches == 1 ? "" : "es");
-    kt_string_printf(text, "%s of ", kt_grouped(cell, waves));
-    kt_string_printf(text, "%s wave%s, ", kt_grouped(cell, launched), kt_plural(launched));
-    kt_string_printf(text, "%s event%s\n", kt_grouped(cell, events), kt_plural(events));
+    kt_string_printf(text, ": %s launch%s, ", kt_grouped(cell, totals->launches), totals->launches == 1 ? "" : "es");
+    kt_string_printf(text, "%s of ", kt_grouped(cell, totals->waves));
+    kt_string_printf(text, "%s wave%s, ", kt_grouped(cell, totals->launched), kt_plural(totals->launched));
+    kt_string_printf(text, "%s event%s\n", kt_grouped(cell, totals->events), kt_plural(totals->events));
 }
 
 /* ---- Shares -------------------------------------------------------------------------------------------------------- */
@@ -166,20 +165,35 @@ static double wave_time_ns(const struct ktrace_trace *trace, const struct kt_lau
     return sum_ns;
 }
 
-static void append_kernel(struct kt_string *text, const struct ktrace_trace *trace, uint32_t kernel,
-                          const struct kt_summary_view *view)
+/* One for each kernel. NULL when memory ran out. */
+static struct kernel_totals *total_kernels(const struct ktrace_trace *trace, const struct kt_summary_view *view)
 {
-    uint32_t first = 0, count = 0;
-    double wave_ns = 0;
-    append_kernel_head(text, trace, kernel);
-    while (first < trace->phase_count && trace->phases[first].kernel != kernel)
-        first++;
-    while (first + count < trace->phase_count && trace->phases[first + count].kernel == kernel)
-        count++;
-    for (uint64_t i = 0; view->with_shares && i < trace->launch_count; i++)
-        if (trace->launches[i].kernel == kernel)
-            wave_ns += wave_time_ns(trace, &trace->launches[i]);
-    append_phases(text, trace->statistics + first, count, wave_ns, view);
+    struct kernel_totals *totals = kt_array_new_zeroed(trace->kernel_count, sizeof *totals);
+    for (uint64_t i = 0; totals && i < trace->launch_count; i++) {
+        const struct kt_launch *launch = &trace->launches[i];
+        struct kernel_totals *its = &totals[launch->kernel];
+        its->launches++;
+        its->waves += launch->wave_count;
+        its->launched += launch->waves_launched;
+        its->events += launch->event_count;
+        its->wave_ns += view->with_shares ? wave_time_ns(trace, launch) : 0;
+    }
+    return totals;
+}
+
+static int append_kernels(struct kt_string *text, const struct ktrace_trace *trace, const struct kt_summary_view *view)
+{
+    struct kernel_totals *totals = total_kernels(trace, view);
+    if (!totals)
+        return KTRACE_ERROR_MEMORY;
+    for (uint32_t kernel = 0; kernel < trace->kernel_count; kernel++) {
+        uint32_t first, count;
+        kt_phases_of_kernel(&first, &count, trace, kernel);
+        append_kernel_head(text, trace, kernel, &totals[kernel]);
+        append_phases(text, trace->statistics + first, count, totals[kernel].wave_ns, view);
+    }
+    free(totals);
+    return KTRACE_OK;
 }
 
 static int append_launch(struct kt_string *text, const struct ktrace_trace *trace, uint64_t index,
@@ -295,8 +309,7 @@ int kt_append_summary(struct kt_string *text, const struct ktrace_trace *trace, 
         for (uint64_t i = 0; status == KTRACE_OK && i < trace->launch_count; i++)
             status = append_launch(text, trace, i, view);
     else
-        for (uint32_t kernel = 0; kernel < trace->kernel_count; kernel++)
-            append_kernel(text, trace, kernel, view);
+        status = append_kernels(text, trace, view);
     append_legend(text, trace, view);
     append_losses(text, trace, &info);
     return status;

@@ -80,16 +80,48 @@ static int append_row(struct site_rows *out, size_t *capacity, const struct kt_s
     return KTRACE_OK;
 }
 
+static int by_site(const void *a, const void *b)
+{
+    const struct site_row *left = a, *right = b;
+    const uintptr_t left_site = (uintptr_t)left->site, right_site = (uintptr_t)right->site;
+    if (left_site != right_site)
+        return left_site < right_site ? -1 : 1;
+    return (left->kernel > right->kernel) - (left->kernel < right->kernel);
+}
+
+/* A table no more: what was counted of one site lies together. */
+static void sort_counts(struct counts *counts)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < counts->slot_count; i++)
+        if (counts->slots[i].site)
+            counts->slots[used++] = counts->slots[i];
+    if (used)
+        qsort(counts->slots, used, sizeof *counts->slots, by_site);
+}
+
+/* Index of the first that was counted of the site, or of one behind it. */
+static size_t first_of(const struct counts *counts, const struct kt_site *site)
+{
+    size_t low = 0, high = counts->used;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if ((uintptr_t)counts->slots[middle].site < (uintptr_t)site)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* One for each kernel that it recorded in; one without a kernel where there is none. */
-static int append_site(struct site_rows *out, size_t *capacity, const struct ktrace_trace *trace,
-                       const struct counts *counts, const struct kt_site *site, const struct kt_site *recorded)
+static int append_site(struct site_rows *out, size_t *capacity, const struct counts *counts, const struct kt_site *site,
+                       const struct kt_site *recorded)
 {
     const size_t before = out->count;
-    for (uint32_t kernel = 0; counts->slots && kernel < trace->kernel_count; kernel++) {
-        const struct site_row *slot = find(counts, kernel, recorded);
-        if (slot->site && append_row(out, capacity, site, kernel, slot->events) < 0)
+    for (size_t i = first_of(counts, recorded); i < counts->used && counts->slots[i].site == recorded; i++)
+        if (append_row(out, capacity, site, counts->slots[i].kernel, counts->slots[i].events) < 0)
             return KTRACE_ERROR_MEMORY;
-    }
     return out->count > before ? KTRACE_OK : append_row(out, capacity, site, KT_NONE, 0);
 }
 
@@ -101,7 +133,7 @@ static int append_sites(struct site_rows *out, const struct ktrace_trace *trace,
         const struct kt_module *module = &trace->snapshot->modules[m];
         for (uint32_t s = 0; s < module->site_count; s++) {
             const struct kt_site *site = &module->sites[s], *recorded = recorded_as(trace, site, &nexts);
-            if (site->kind != KTRACE_KIND_KERNEL && append_site(out, &capacity, trace, counts, site, recorded) < 0)
+            if (site->kind != KTRACE_KIND_KERNEL && append_site(out, &capacity, counts, site, recorded) < 0)
                 return KTRACE_ERROR_MEMORY;
         }
     }
@@ -172,8 +204,10 @@ int site_rows_make(struct site_rows *out, const struct ktrace_trace *trace)
     struct counts counts = {0};
     *out = (struct site_rows){0};
     int status = count_events(&counts, trace);
-    if (status == KTRACE_OK)
+    if (status == KTRACE_OK) {
+        sort_counts(&counts);
         status = append_sites(out, trace, &counts);
+    }
     free(counts.slots);
     if (status == KTRACE_OK && out->count) {
         leave_out_idle_copies(out);

@@ -78,6 +78,12 @@ static void collect_names(struct kt_pf_sites *out, const struct ktrace_trace *tr
             texts[out->name_count++] = texts[i];
 }
 
+static int by_address(const void *a, const void *b)
+{
+    const struct kt_pf_site_range *left = a, *right = b;
+    return (left->begin > right->begin) - (left->begin < right->begin);
+}
+
 static void describe_sites(struct kt_pf_sites *out, const struct ktrace_trace *trace, const char **texts)
 {
     const struct kt_site *sites;
@@ -96,6 +102,8 @@ static void describe_sites(struct kt_pf_sites *out, const struct ktrace_trace *t
     }
     if (trace->half_count)
         out->halves = out->ranges[out->range_count - 1];
+    if (out->range_count)
+        qsort(out->ranges, out->range_count, sizeof *out->ranges, by_address);
 }
 
 int kt_pf_sites_make(struct kt_pf_sites *out, const struct ktrace_trace *trace)
@@ -143,12 +151,16 @@ void kt_pf_sites_free(struct kt_pf_sites *sites)
 
 struct kt_pf_site *kt_pf_find_elsewhere(struct kt_pf_sites *sites, uintptr_t address)
 {
-    for (uint32_t i = 0; i < sites->range_count; i++) {
-        const struct kt_pf_site_range *range = &sites->ranges[i];
-        if (address - range->begin < range->bytes) {
-            sites->current = *range;
-            return &range->sites[(address - range->begin) / sizeof(struct kt_site)];
-        }
+    uint32_t low = 0, high = sites->range_count; /* the last range that begins there or before is below `high` */
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (sites->ranges[middle].begin <= address)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return NULL;
+    if (high == 0 || address - sites->ranges[high - 1].begin >= sites->ranges[high - 1].bytes)
+        return NULL;
+    sites->current = sites->ranges[high - 1];
+    return &sites->current.sites[(address - sites->current.begin) / sizeof(struct kt_site)];
 }

@@ -912,6 +912,13 @@ static void bad_sites_are_refused(void **state)
     REFUSED(s->modules[0].sites[1].kind = 8, "unknown kind 8");
     REFUSED(s->modules[0].sites[1].kind = 0, "unknown kind 0");
     REFUSED(s->modules[0].sites[1].payload_type = 8, "payload type 8");
+    REFUSED(
+        {
+            char *name = calloc(1, 4095 - strlen(s->modules[0].sites[1].file) + 1);
+            free(s->modules[0].sites[1].name);
+            s->modules[0].sites[1].name = memset(name, 'n', 4095 - strlen(s->modules[0].sites[1].file));
+        },
+        "name and file take more than 4094 bytes");
     REFUSED(s->modules[0].sites[s->modules[0].site_count - 1].id = 0x10000, "constant bank");
 }
 
