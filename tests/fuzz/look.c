@@ -143,40 +143,50 @@ static void look_at_exports(struct digest *digest, const struct ktrace_trace *tr
     }
 }
 
-static void look_at_file(const struct ktrace_trace *trace)
+/* Saved, and read again: the caller's. NULL: memory ran out. */
+static struct ktrace_trace *read_again(const struct ktrace_trace *trace)
 {
     void *data;
     size_t bytes;
-    struct ktrace_trace *again;
+    struct ktrace_trace *again = NULL;
     if (!works(kt_snapshot_save_memory(&data, &bytes, trace->snapshot), "saved"))
-        return;
-    if (works(ktrace_trace_load_memory(&again, data, bytes), "read again")) {
-        if (look_at(trace, LOOK_FACTS) != look_at(again, LOOK_FACTS)) {
-            fprintf(stderr, "saved and read again, it is another trace\n");
-            abort();
-        }
-        ktrace_trace_destroy(again);
-    }
+        return NULL;
+    if (!works(ktrace_trace_load_memory(&again, data, bytes), "read again"))
+        again = NULL;
     free(data);
+    return again;
 }
 
-/* With itself it cannot be merged where it says who recorded: then that is refused, with a sentence. */
+static void look_at_file(const struct ktrace_trace *trace)
+{
+    struct ktrace_trace *again = read_again(trace);
+    if (again && look_at(trace, LOOK_FACTS) != look_at(again, LOOK_FACTS)) {
+        fprintf(stderr, "saved and read again, it is another trace\n");
+        abort();
+    }
+    ktrace_trace_destroy(again);
+}
+
+/* With what another process recorded, which is the same. It can be refused with a sentence: where it says who recorded, and
+ * where sums would be too large. */
 static void look_at_merged(struct digest *digest, const struct ktrace_trace *trace)
 {
-    const struct ktrace_trace *two[] = {trace, trace};
+    struct ktrace_trace *again = read_again(trace), *merged;
+    const struct ktrace_trace *two[] = {trace, again};
     const int64_t offsets_ns[] = {0, 1000};
     struct ktrace_merge_options options = KTRACE_MERGE_OPTIONS_INIT;
-    struct ktrace_trace *merged;
     options.align = KTRACE_ALIGN_START;
     options.offsets_ns = offsets_ns;
     options.offset_count = 2;
+    if (!again)
+        return;
     int status = ktrace_trace_merge(&merged, two, 2, &options);
-    if (status == KTRACE_ERROR_ARGUMENT && *ktrace_last_error())
-        return;
-    if (!works(status, "merged"))
-        return;
-    look_at_facts(digest, merged);
-    ktrace_trace_destroy(merged);
+    const bool refused = (status == KTRACE_ERROR_ARGUMENT || status == KTRACE_ERROR_FORMAT) && *ktrace_last_error();
+    if (!refused && works(status, "merged")) {
+        look_at_facts(digest, merged);
+        ktrace_trace_destroy(merged);
+    }
+    ktrace_trace_destroy(again);
 }
 
 /* ---- The command's views ----------------------------------------------------------------------------------------- */

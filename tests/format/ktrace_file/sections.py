@@ -13,6 +13,7 @@ KERNEL, MARK, PUSH, POP, START, STOP, NEXT = range(1, 8)
 NONE, BOOL, INT64, UINT64, FLOAT32, FLOAT64, INT32, UINT32 = range(8)
 FLAG_PEEK, FLAG_KEEP_LAST, FLAG_SIMULATED = 1, 2, 4
 SLOTS_MAX = 1 << 30  # of a ring, and of a wave
+SITE_TEXT_MAX = 4094  # bytes of a site's name and file
 WAVE_MAGIC = 0x5657544B
 ONCE = (b"INFO", b"ANCH", b"MODS", b"WAVE", b"RING", b"SLOT")
 AT_MOST_ONCE = (b"ORDN", b"DEVS", b"TAKN", b"PROC", b"ORIG")
@@ -142,7 +143,9 @@ def read_site(cursor):
     require(KERNEL <= kind <= NEXT, f"a site of kind {kind}")
     require(payload_type <= UINT32, f"payload type {payload_type}")
     require(wide <= 1 and reserved == 0, "a site's wide is 0 or 1, what is reserved 0")
-    return Site(id_, line, kind, payload_type, wide, cursor.string(), cursor.string())
+    name, file = cursor.string(), cursor.string()
+    require(len(name) + len(file) <= SITE_TEXT_MAX, "a site's name and file are too long")
+    return Site(id_, line, kind, payload_type, wide, name, file)
 
 
 def read_modules(payload, arch):
