@@ -2,19 +2,15 @@
 #include "cli.h"
 
 #include "../array.h"
-#include "../table.h"
 #include "../trace.h"
+#include "merge_text.h"
 #include "output.h"
 #include "progress.h"
-#include "terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define DEFAULT_OUTPUT "merged.ktrace"
 
@@ -107,77 +103,7 @@ static int check_output(const struct merge *merge)
     return CLI_OK;
 }
 
-/* ---- What is said ------------------------------------------------------------------------------------------------- */
-
-/* Largest of the devices that recorded something. */
-static double uncertainty_ns(const struct ktrace_trace *trace, uint32_t process)
-{
-    double largest = 0;
-    for (uint32_t i = 0; i < trace->snapshot->device_count; i++)
-        if (trace->snapshot->devices[i].process == process && trace->devices[i].wave_count)
-            largest = fmax(largest, trace->devices[i].uncertainty_ns);
-    return largest;
-}
-
-static void append_relation(struct kt_string *text, const struct ktrace_trace *trace, uint32_t index)
-{
-    const struct kt_snapshot *snapshot = trace->snapshot;
-    const uint32_t first = snapshot->wave_count ? snapshot->devices[trace->timeline_device].process : 0;
-    struct ktrace_process_info info = {.struct_size = sizeof info};
-    char cell[KT_CELL_BYTES];
-    ktrace_trace_process(&info, trace, index);
-    const char *within = kt_duration(cell, uncertainty_ns(trace, index) + uncertainty_ns(trace, first));
-    switch (info.relation) {
-    case KTRACE_RELATION_SELF: kt_string_append(text, "the timeline's"); break;
-    case KTRACE_RELATION_DEVICE: kt_string_append(text, "by the clock of the device that both recorded"); break;
-    case KTRACE_RELATION_HOST: kt_string_printf(text, "by the host's clock, to within %s", within); break;
-    case KTRACE_RELATION_REALTIME:
-        kt_string_printf(text, "by CLOCK_REALTIME, to within %s and what the hosts' clocks were apart", within);
-        break;
-    case KTRACE_RELATION_PLACED: kt_string_append(text, "begin together, as asked"); break;
-    default: kt_string_append(text, info.waves ? "cannot be compared" : "none: it recorded nothing"); break;
-    }
-    if (info.shift_ns && info.relation != KTRACE_RELATION_NONE)
-        kt_string_printf(text, ", moved by %" PRId64 " ns", info.shift_ns);
-}
-
-static int say_relations(const struct ktrace_trace *trace)
-{
-    static const struct kt_table_column columns[] = {{"process", KT_LEFT},   {"host", KT_LEFT},   {"devices", KT_RIGHT},
-                                                     {"launches", KT_RIGHT}, {"waves", KT_RIGHT}, {"events", KT_RIGHT},
-                                                     {"dropped", KT_RIGHT},  {"times", KT_LEFT}};
-    struct kt_table table = kt_table_of(columns, sizeof columns / sizeof *columns);
-    struct kt_string text = {.styled = cli_color(STDERR_FILENO)};
-    for (uint32_t i = 0; i < trace->snapshot->process_count; i++) {
-        const struct kt_trace_process *process = &trace->processes[i];
-        struct kt_string relation = KT_STRING_INIT;
-        char cell[KT_CELL_BYTES];
-        append_relation(&relation, trace, i);
-        kt_table_cell(&table, process->label);
-        kt_table_cell(&table, *trace->snapshot->processes[i].host ? trace->snapshot->processes[i].host : NULL);
-        kt_table_cell(&table, kt_grouped(cell, process->device_count));
-        kt_table_cell(&table, kt_grouped(cell, process->launch_count));
-        kt_table_cell(&table, kt_grouped(cell, process->wave_count));
-        kt_table_cell(&table, kt_grouped(cell, process->event_count));
-        kt_table_cell(&table, process->waves_dropped ? kt_grouped(cell, process->waves_dropped) : NULL);
-        kt_table_style(&table, KT_STYLE_WARNING);
-        kt_table_cell(&table, kt_string_text(&relation));
-        table.failed |= relation.failed;
-        kt_string_destroy(&relation);
-    }
-    kt_table_finish(&text, &table);
-    if (*ktrace_trace_warning(trace)) {
-        kt_string_append_styled(&text, KT_STYLE_WARNING, "warning:");
-        kt_string_append(&text, " ");
-        kt_string_append_visible(&text, ktrace_trace_warning(trace));
-        kt_string_append(&text, "\n");
-    }
-    const int failed = text.failed;
-    if (!failed)
-        fputs(kt_string_text(&text), stderr);
-    kt_string_destroy(&text);
-    return failed ? cli_error("out of memory") : CLI_OK;
-}
+/* ---- Merging ------------------------------------------------------------------------------------------------------ */
 
 /* The library names traces by their number. */
 static int fail_merge(const struct merge *merge)
@@ -192,7 +118,30 @@ static int fail_merge(const struct merge *merge)
     return status;
 }
 
-/* ---- Merging ------------------------------------------------------------------------------------------------------ */
+/* What a file whose trace does not say who recorded it is called by: its name without folder and suffix. `*out` is NULL where the
+ * trace says more. */
+static int label_of_file(char **out, const struct ktrace_trace *trace, const char *path)
+{
+    const struct kt_process *process = &trace->snapshot->processes[0];
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    *out = NULL;
+    if (trace->snapshot->process_count > 1 || *process->label || process->pid)
+        return 0;
+    *out = strndup(name, strlen(name) - (ends_with(name, ".ktrace") ? strlen(".ktrace") : 0));
+    return *out ? 0 : -1;
+}
+
+/* Of files that nobody gave one. */
+static int label_files(struct merge *merge, char **names, const struct ktrace_trace *const *traces)
+{
+    for (size_t i = 0; i < merge->count; i++) {
+        if (label_of_file(&names[i], traces[i], merge->paths[i]) < 0)
+            return cli_error("out of memory");
+        merge->labels[i] = names[i];
+    }
+    merge->label_count = merge->count;
+    return CLI_OK;
+}
 
 static int merge_traces(struct ktrace_trace **out, const struct merge *merge, const struct ktrace_trace *const *traces)
 {
@@ -229,21 +178,27 @@ static int write_merged(const struct ktrace_trace *trace, const char *output)
     return cli_print_string(&text);
 }
 
-static int merge_files(const struct merge *merge)
+static int merge_files(struct merge *merge)
 {
     struct ktrace_trace **traces = kt_array_new_zeroed(merge->count, sizeof *traces), *merged = NULL;
-    int status = traces ? CLI_OK : cli_error("out of memory");
+    char **names = kt_array_new_zeroed(merge->count, sizeof *names);
+    int status = traces && names ? CLI_OK : cli_error("out of memory");
     for (size_t i = 0; i < merge->count && status == CLI_OK; i++)
         status = cli_load(&traces[i], merge->paths[i]);
+    if (status == CLI_OK && merge->label_count == 0)
+        status = label_files(merge, names, (const struct ktrace_trace *const *)traces);
     if (status == CLI_OK)
         status = merge_traces(&merged, merge, (const struct ktrace_trace *const *)traces);
-    for (size_t i = 0; traces && i < merge->count; i++)
-        ktrace_trace_destroy(traces[i]);
+    for (size_t i = 0; i < merge->count; i++) {
+        ktrace_trace_destroy(traces ? traces[i] : NULL);
+        free(names ? names[i] : NULL);
+    }
     free(traces);
+    free(names);
     if (status == CLI_OK)
         status = write_merged(merged, merge->output ? merge->output : DEFAULT_OUTPUT);
     if (status == CLI_OK)
-        status = say_relations(merged);
+        status = merge_say_relations(merged);
     ktrace_trace_destroy(merged);
     return status;
 }
@@ -308,7 +263,7 @@ const struct cli_command cli_merge = {
             "consecutive reads of one capture. It is a trace as any other: look at it, export it, merge it\n"
             "again. Its devices are called \"rank 3 #0\", by KTRACE_LABEL of the process that recorded, the\n"
             "rank that its launcher gave it (RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID, ...), or its\n"
-            "pid, and by their number there.\n"
+            "pid, and by their number there; of a file of an older ktrace, by its name.\n"
             "\n"
             "Times are those of the first file. Others are related to them\n"
             "\n"
