@@ -12,6 +12,8 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGES = ["*.md", "docs/**/*.md", "examples/*.md", "sim/*.md", "bench/*.md", "tests/*/*.md", "bindings/*/*.md"]
+# What cmake/KtraceInstall.cmake installs as documentation: such pages link to nothing else.
+INSTALLED = re.compile(r"(README|ARCHITECTURE|CONTRIBUTING|sim/README|bench/.*)\.md$|LICENSE$|(docs|examples|include)(/|$)|bench/results/?$")
 FOLDERS = "src|tests|include|sim|bench|docs|examples|cmake|bindings"
 
 
@@ -36,6 +38,8 @@ def problem_of_link(page, target):
         return "there is no such file"
     if anchor and anchor not in headings(file):
         return "there is no such heading"
+    if INSTALLED.match(os.path.relpath(page, ROOT)) and not INSTALLED.match(os.path.relpath(file, ROOT)):
+        return "is not installed, as this page is: write it as code"
     return None
 
 

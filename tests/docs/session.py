@@ -11,7 +11,7 @@ import subprocess
 STATE = 'pwd; declare -p | grep -Ev "^declare -[a-zA-Z-]*(r|A|a)[a-zA-Z-]* "'
 NOT_OF_THE_PAGE = re.compile(r"BASH\w*|_|PPID|SHLVL|PWD|OLDPWD|LINENO|RANDOM|SECONDS|EPOCH\w+|PIPESTATUS|FUNCNAME|failed_\w*|SRANDOM|OPTIND")
 
-QUANTITY = re.compile(r"-?\d[\d,]*(?:\.\d+)? ?(?:(?:ns|us|ms|s|MHz|GHz|ticks|cycles)\b|%)|-?\b\d+\.\d{3}\b")  # or a number of ns in a table
+QUANTITY = re.compile(r"-?\d[\d,]*(?:\.\d+)? ?(?:(?:ns|us|ms|s|TB/s|MHz|GHz|ticks|cycles)\b|%)|-?\b\d+\.\d{3}\b")  # or a number of ns in a table
 BARS = re.compile(r"[#▏▎▍▌▋▊▉█]+")
 
 
