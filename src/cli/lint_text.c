@@ -116,7 +116,7 @@ static void append_module(text *out, const struct lint_module *module, const cha
     for (size_t i = 0; i < module->function_count; i++)
         traced += module->functions[i].kernel && module->functions[i].is_traced;
     kt_string_append_visible(out, path);
-    kt_string_printf(out, ": %s, %zu kernel%s, %zu of them annotated\n", module->kernels.target, module->kernels.count,
+    kt_string_printf(out, ": %s, %zu kernel%s, %zu annotated\n", module->kernels.target, module->kernels.count,
                      kt_plural(module->kernels.count), traced);
     for (size_t i = 0; i < module->function_count; i++)
         if (module->functions[i].is_traced)

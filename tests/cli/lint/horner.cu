@@ -1,0 +1,12 @@
+#include <ktrace/device.h>
+
+__global__ void horner(float *out, float x, int wanted)
+{
+    KTRACE_KERNEL("horner");
+    KTRACE_RANGE_PUSH("math");
+    for (int i = 0; i < 8; i++)
+        x = fmaf(x, x, 1.0f);
+    KTRACE_RANGE_POP();
+    if (wanted > 0)
+        out[threadIdx.x] = x;
+}
