@@ -152,6 +152,7 @@ static void release_devices(struct ktrace_capture *capture, int keep_memory)
 static void free_capture(struct ktrace_capture *capture)
 {
     kt_capture_show_nothing(capture);
+    kt_origin_end(&capture->origin);
     kt_settings_release(&capture->settings);
     free(capture);
 }
@@ -216,8 +217,9 @@ static void unlink_live(struct ktrace_capture *capture)
 static int start(struct ktrace_capture *capture, struct kt_backend *const *backends, uint32_t count, int is_background)
 {
     int disarmed = KTRACE_OK;
-    kt_origin_begin(&capture->origin);
     int status = kt_capture_open_devices(capture, backends, count);
+    if (status == KTRACE_OK)
+        status = kt_origin_begin(&capture->origin);
     kt_state_lock();
     sweep();
     if (status == KTRACE_OK)

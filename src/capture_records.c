@@ -94,7 +94,7 @@ static void forget_taken(struct ktrace_capture *capture)
 {
     kt_snapshot_destroy(capture->taken);
     capture->taken = NULL;
-    capture->origin.reads++; /* what a peek saw of it is of no other */
+    kt_origin_read_is_over(&capture->origin); /* what a peek saw of it is of no other */
     capture->usage = (struct kt_usage){0};
 }
 
@@ -127,7 +127,7 @@ static int hand_over(struct kt_snapshot **out, struct ktrace_capture *capture)
         return status;
     *out = capture->taken;
     capture->taken = NULL;
-    capture->origin.reads++;
+    kt_origin_read_is_over(&capture->origin);
     capture->usage = (struct kt_usage){0};
     capture->modules_late = capture->devices_late = 0;
     capture->facts.gathered++;

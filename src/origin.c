@@ -27,11 +27,23 @@ static void know_process(void)
     captures = 0;
 }
 
-void kt_origin_begin(struct kt_recording_origin *origin)
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
+int kt_origin_begin(struct kt_recording_origin *origin)
 {
     know_process();
     origin->number = ++captures;
     kt_origin_read_clocks(origin);
+    return kt_origin_label(&origin->label, environment);
+}
+
+void kt_origin_end(struct kt_recording_origin *origin)
+{
+    free(origin->label);
+    origin->label = NULL;
 }
 
 void kt_origin_read_clocks(struct kt_recording_origin *origin)
@@ -88,11 +100,6 @@ int kt_origin_label(char **out, const char *(*variable)(const char *name))
     return kt_string_take(out, &label);
 }
 
-static const char *environment(const char *name)
-{
-    return getenv(name);
-}
-
 /* ---- The process and its host ------------------------------------------------------------------------------------- */
 
 /* Replaces `*to`, as far as `text` is known. */
@@ -138,17 +145,6 @@ static int tell_host(struct kt_process *process)
     return status < 0 ? status : tell(&process->version, KTRACE_VERSION_STRING);
 }
 
-static int tell_label(struct kt_process *process)
-{
-    char *label = NULL;
-    const int status = kt_origin_label(&label, environment);
-    if (status == 0) {
-        free(process->label);
-        process->label = label;
-    }
-    return status;
-}
-
 static int tell_reads(struct kt_process *process, const struct kt_recording_origin *origin,
                       const struct ktrace_filter *filter, uint32_t arch)
 {
@@ -161,7 +157,7 @@ static int tell_reads(struct kt_process *process, const struct kt_recording_orig
         return status;
     }
     reads->capture = origin->number;
-    reads->first = reads->last = origin->reads + 1;
+    reads->first = reads->last = __atomic_load_n(&origin->reads, __ATOMIC_RELAXED) + 1;
     process->reads = reads;
     process->read_count = 1;
     return 0;
@@ -185,7 +181,7 @@ int kt_origin_tell(struct kt_process *process, const struct kt_recording_origin 
     process->pid = (uint32_t)getpid();
     int status = tell_host(process);
     if (status == 0)
-        status = tell_label(process);
+        status = tell(&process->label, origin->label);
     if (status == 0)
         status = tell_reads(process, origin, filter, arch);
     return status < 0 ? status : tell_readings(process, origin);

@@ -12,10 +12,17 @@ struct kt_recording_origin {
     uint64_t reads;                                          /* that are over; a peek is of the next one */
     struct kt_clock_reading readings[KT_MAX_CLOCK_READINGS]; /* the first, then the latest */
     uint32_t reading_count;
+    char *label; /* of its process, as the environment was when it began */
 };
 
-/* The capture begins: it gets its number, and the clocks are read. */
-void kt_origin_begin(struct kt_recording_origin *origin);
+/* The capture begins: it gets its number, its label, and the clocks are read. KTRACE_ERROR_MEMORY. */
+int kt_origin_begin(struct kt_recording_origin *origin);
+void kt_origin_end(struct kt_recording_origin *origin);
+/* What was recorded so far was handed over, or forgotten. */
+static inline void kt_origin_read_is_over(struct kt_recording_origin *origin)
+{
+    __atomic_fetch_add(&origin->reads, 1, __ATOMIC_RELAXED);
+}
 /* Again, at each read. */
 void kt_origin_read_clocks(struct kt_recording_origin *origin);
 
