@@ -16,7 +16,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { HANGS_S = 20, PAIRS = 3000, FULL_LOOKS = 16 /* every how many cases all is looked at, not the facts alone */ };
+enum { HANGS_S = 20, PAIRS = 3000, FULL_LOOKS = 48 /* every how many cases all is looked at, not the facts alone */ };
 
 /* The case that runs, for who hears of a crash or a hang. */
 static struct {

@@ -6,6 +6,7 @@ from .container import Cursor, require
 
 SEVERAL_MAX = 1024
 FAR_NS = 3_456_000_000_000_000  # that a timeline is from the first
+SHIFT_MAX_NS = 1 << 61
 REALTIME = 1
 
 
@@ -44,6 +45,7 @@ def read_processes(payload, devices, modules):
     count, timeline_count = cursor.take("II")
     require(2 <= count <= SEVERAL_MAX, f"{count} are not several processes")
     require(count <= len(devices), f"{count} processes have {len(devices)} devices")
+    require(count <= len(devices), f"{count} processes of {len(devices)} devices")
     require(1 <= timeline_count <= count, f"{timeline_count} timelines of {count} processes")
     processes = [Process(*cursor.take("IIQIIqII")) for _ in range(count)]
     timelines = [cursor.take("q") for _ in range(timeline_count)]
@@ -55,7 +57,7 @@ def read_processes(payload, devices, modules):
     for number, process in enumerate(processes):
         require(process.timeline < timeline_count, f"process {number}: there is no timeline {process.timeline}")
         require(process.reserved == 0, "what is reserved is 0")
-        require(abs(process.host_shift_ns) <= 1 << 61, f"process {number}: its host's clock is moved too far")
+        require(abs(process.host_shift_ns) <= SHIFT_MAX_NS, "a host's clock is too far away")
         require(number == 0 or process.first_module >= processes[number - 1].first_module, "processes are in order")
     require(timelines[0] == 0, "the first timeline is 0 from itself")
     require(all(abs(number) <= FAR_NS for number in timelines), "a timeline is too far away")
