@@ -232,7 +232,7 @@ static int watch_it(struct watch *watch)
     enum step step;
     int signal = 0;
     watch->signals = -1;
-    watch->on_screen = !watch->choice.json && !watch->choice.once && isatty(STDOUT_FILENO);
+    watch->on_screen = !watch->choice.json && !watch->choice.once && cli_has_controls(STDOUT_FILENO);
     if (!watch->choice.once)
         catch_signals(watch);
     if (watch->on_screen)

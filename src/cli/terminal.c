@@ -32,12 +32,18 @@ bool cli_color_choose(const char *when)
     return false;
 }
 
+bool cli_has_controls(int descriptor)
+{
+    const char *terminal = getenv("TERM");
+    return isatty(descriptor) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+}
+
 bool cli_color(int descriptor)
 {
-    const char *refusal = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    const char *refusal = getenv("NO_COLOR");
     if (color != COLOR_AUTO)
         return color == COLOR_ALWAYS;
-    return isatty(descriptor) && !(refusal && *refusal) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+    return cli_has_controls(descriptor) && !(refusal && *refusal);
 }
 
 struct kt_string cli_text(void)

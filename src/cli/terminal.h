@@ -15,9 +15,11 @@ enum kt_bar_style cli_bar_style(void);
 
 /* What --color was given: "auto", "always" or "never". False: it is none of them, and nothing is changed. */
 bool cli_color_choose(const char *when);
-/* Whether what is written to the descriptor is styled. "auto", the beginning: on a terminal that TERM does not call dumb, unless
- * NO_COLOR is set and not empty (https://no-color.org). */
+/* Whether what is written to the descriptor is styled. "auto", the beginning: where that has controls, unless NO_COLOR
+ * is set and not empty (https://no-color.org). */
 bool cli_color(int descriptor);
+/* Whether the descriptor is a terminal that understands control sequences: TERM is set, and not dumb. */
+bool cli_has_controls(int descriptor);
 /* An empty string for standard output, styled where that is. */
 struct kt_string cli_text(void);
 

@@ -40,7 +40,7 @@ class Runner:
     def __init__(self, ktrace, folder):
         self.ktrace, self.folder = ktrace, folder
 
-    def on_terminal(self, arguments, columns=200, streams="both", **more):
+    def on_terminal(self, arguments, columns=200, streams="both", patience_s=PATIENCE_S, **more):
         """What comes out of a terminal where standard output, standard error or both are; \\r\\n of the terminal is \\n."""
         main, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
@@ -50,7 +50,7 @@ class Runner:
             stdout=elsewhere if streams == "stderr" else terminal, stderr=elsewhere if streams == "stdout" else terminal)
         os.close(terminal)
         elsewhere.close()
-        out, end = b"", time.monotonic() + PATIENCE_S
+        out, end = b"", time.monotonic() + patience_s
         while time.monotonic() < end:
             if not select.select([main], [], [], 0.2)[0]:
                 continue
@@ -89,6 +89,11 @@ COMMANDS = [
     (True, ["events", "v1.ktrace"]),
     (True, ["diff", "v1.ktrace", "v1.ktrace"]),
     (True, ["diff", "--fail-if", "gemm/k_tile p50 > +3%", "v1.ktrace", "v1.ktrace"]),
+    (True, ["merge", "-o", "merged.ktrace", "v1.ktrace", "two_devices.ktrace"]),
+    (True, ["record", "--", "true"]),
+    (True, ["watch", "--once", "v1.ktrace"]),
+    (True, ["watch", "--once", "--json", "missing.ktrace"]),  # the error
+    (True, ["doctor", "--lint", "v1.ktrace"]),
     (True, ["doctor"]),
     (True, ["demo", "--replay"]),
     (True, ["summary", "missing.ktrace"]),  # errors stand out
@@ -99,6 +104,8 @@ COMMANDS = [
     (False, ["export", "-f", "chrome", "-o", "-", "v1.ktrace"]),
     (False, ["report", "-o", "out.html", "v1.ktrace"]),
     (False, ["completion", "bash"]),
+    (False, ["watch", "--once", "--json", "v1.ktrace"]),
+    (False, ["info", "--json", "v1.ktrace"]),
     (False, ["summary", "--json", "v1.ktrace"]),
     (False, ["summary", "--by", "wave", "--json", "v1.ktrace"]),
     (False, ["launches", "--json", "v1.ktrace"]),
@@ -176,6 +183,16 @@ def check_narrow(run):
     return faults
 
 
+def check_screen(run):
+    """watch draws a screen only where it can be drawn; without one its looks follow each other."""
+    faults = []
+    for term, drawn in (("xterm", True), ("dumb", False)):
+        shown = run.on_terminal(["watch", "--interval", "1", "v1.ktrace"], patience_s=2.5, TERM=term, NO_COLOR="1")
+        if (ESCAPE in shown) != drawn or b"look 1" not in shown:
+            faults.append(f"watch with TERM={term}: {shown[:100]!r}")
+    return faults
+
+
 # ---- Names from files -----------------------------------------------------------------------------------------------
 
 
@@ -217,6 +234,7 @@ SLOW_TO_READ = [
     ["sites", "slow.ktrace"], ["events", "slow.ktrace"], ["diff", "slow.ktrace", "v1.ktrace"],
     ["diff", "v1.ktrace", "slow.ktrace"], ["export", "-o", "slow.gz", "slow.ktrace"],
     ["export", "-l", "-f", "csv", "slow.ktrace"], ["report", "-o", "slow.html", "slow.ktrace"],
+    ["merge", "-o", "merged.ktrace", "slow.ktrace", "two_devices.ktrace"],
 ]
 SLOW_TO_WRITE = [["export", "-f", "csv", "-o", "out.fifo"], ["report", "-o", "out.fifo"], ["events", "--csv"]]
 
@@ -238,14 +256,15 @@ def check_slow_reading(whole, arguments, data):
         with tempfile.TemporaryDirectory(dir=whole.folder) as folder:
             run, path = Runner(whole.ktrace, folder), os.path.join(folder, "slow.ktrace")
             os.mkfifo(path)
-            pathlib.Path(folder, "v1.ktrace").write_bytes(data)
+            for name in ("v1.ktrace", "two_devices.ktrace"):
+                shutil.copy(os.path.join(whole.folder, name), folder)
             thread = feed(path, data)
             shown = run.on_terminal(arguments, streams=streams)
             thread.join()
         said = re.search(rb"^reading slow\.ktrace, 1 s *\r", shown, re.MULTILINE) is not None
         if said != expected:
             faults.append(f"{prefix}: {'no ' if expected else ''}progress on {streams}: {shown[:100]!r}")
-        if expected and not re.search(rb" {20,}\r$", shown):
+        if expected and not re.search(rb"\r {20,}\r", shown):
             faults.append(f"{prefix}: its line is not wiped: {shown[-60:]!r}")
     return faults
 
@@ -296,7 +315,7 @@ def main():
         pathlib.Path(folder, "hostile.ktrace").write_bytes(with_name(v1, b"prologue", b"pro\x1b[5mx"))
         for stands_out, command in COMMANDS:
             faults += check_command(run, stands_out, command)
-        faults += check_streams(run) + check_narrow(run) + check_hostile(run)
+        faults += check_streams(run) + check_narrow(run) + check_screen(run) + check_hostile(run)
         with concurrent.futures.ThreadPoolExecutor(2 * len(SLOW_TO_READ)) as pool: # they sleep
             waits = [pool.submit(check_slow_reading, run, command, v1) for command in SLOW_TO_READ]
             waits += [pool.submit(check_slow_writing, run, command) for command in SLOW_TO_WRITE]
