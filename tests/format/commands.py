@@ -3,8 +3,8 @@
 
     commands.py --ktrace COMMAND FILE.ktrace...
 
-`ktrace events --jsonl` has each event of each wave, with its exact payload and what is not whole about it, and on AMD GCN, where a
-clock is a time, its time and duration; `ktrace summary --json` the counters, `ktrace sites --json` the annotations.
+`ktrace events --jsonl` has each event of each wave, with its exact payload and what is not whole about it, and on AMD GCN, where
+a clock is a time, its time and duration; `ktrace summary --json` the counters, `ktrace sites --json` the annotations.
 """
 
 import argparse
@@ -124,7 +124,8 @@ def check_counters(ktrace, path, trace):
     for name, value in trace.counters().items():
         require(info[name] == value, f"{name}: {info[name]}, not {value}")
     require(info["name"] == text(trace.info.name), f"name: {info['name']}")
-    require(info["arch"] == trace.info.arch and info.get("devices", 1) == len(trace.devices), "another architecture or number of devices")
+    require(info["arch"] == trace.info.arch, f"architecture: {info['arch']}")
+    require(info.get("devices", 1) == len(trace.devices), f"devices: {info.get('devices')}")
 
 
 def check_sites(ktrace, path, trace):

@@ -82,9 +82,10 @@ def read(data):
 
 
 def difference(here, library, leave_out=()):
-    """The first, as text; "" where both say the same. What is left out of events and waves is a matter of more than the page says."""
+    """The first, as text; "" where both say the same. What is left out depends on more than the page says."""
     if "status" in here or "status" in library:
-        if here.get("status") == library.get("status") or ("status" in leave_out and "status" in here and "status" in library):
+        both = "status" in here and "status" in library
+        if here.get("status") == library.get("status") or (both and "status" in leave_out):
             return ""
         words = [answer.get("sentence", "an answer") for answer in (here, library)]
         if "status" in library:

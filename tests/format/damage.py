@@ -3,9 +3,9 @@
 
     damage.py --dump PROGRAM [--seed N] [--cases N] FILE.ktrace...
 
-As they are, damaged files are refused, or say what the undamaged one says: a sample of every file's bytes is changed and cut off. With
-checksums made right again both readers refuse the same files, and say the same of all others: what docs/format.md leaves open
-shows here. PROGRAM is dump_traces.c; damage to every byte is done in C, exhaustive.c.
+As they are, damaged files are refused, or say what the undamaged one says: a sample of every file's bytes is changed and cut
+off. With checksums made right again both readers refuse the same files, and say the same of all others: what docs/format.md
+leaves open shows here. PROGRAM is dump_traces.c; damage to every byte is done in C, exhaustive.c.
 """
 
 import argparse
@@ -41,11 +41,12 @@ def repair(data):
 
 
 def changed_byte(random_, old):
-    return random_.choice([old ^ 1 << random_.randrange(8), 0, 0xFF, random_.randrange(256), (old + 1) % 256, (old - 1) % 256])
+    flipped = old ^ 1 << random_.randrange(8)
+    return random_.choice([flipped, 0, 0xFF, random_.randrange(256), (old + 1) % 256, (old - 1) % 256])
 
 
 def damaged_bytes(random_, data):
-    """Some bytes of payloads, or of headers but for lengths, and the checksums right again. And what may be said in two ways then."""
+    """Some bytes of payloads, or of headers but for lengths; checksums right again. And what may be said in two ways then."""
     copy, types = bytearray(data), set()
     places, changes = list(sections(data)), random_.choice([1, 1, 1, 2])
     for _ in range(changes):
@@ -62,7 +63,12 @@ def damaged_bytes(random_, data):
     repair(copy)
     # The library knows times alone, from which it gets the clock back, but for clocks that make no sense; and a kernel is one
     # of a launch, that of its first wave. Which of two faults is told first is nobody's rule.
-    return bytes(copy), {"kernel"} | ({"status"} if changes > 1 else set()) | (set() if types <= {b"RING", b"SLOT"} else {"clock"})
+    in_two_ways = {"kernel"}
+    if changes > 1:
+        in_two_ways.add("status")
+    if types - {b"RING", b"SLOT"}:
+        in_two_ways.add("clock")
+    return bytes(copy), in_two_ways
 
 
 def damaged_sections(random_, data):

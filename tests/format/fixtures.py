@@ -3,9 +3,9 @@
 
     fixtures.py [--update] [--list]
 
-tests/format/fixtures.txt has a line for each .ktrace file below tests/data/: SHA-256, length, path. A file that is not there, or is
-another one, is a failure; a new one is added with --update, which never takes out or changes a line. --list says which
-files have each feature.
+tests/format/fixtures.txt has a line for each .ktrace file below tests/data/: SHA-256, length, path. A file that is not there, or
+is another one, is a failure; a new one is added with --update, which never takes out or changes a line. --list says which files
+have each feature.
 """
 
 import argparse
@@ -178,7 +178,8 @@ def main():
         update(kept)
     has = {}
     failures = list(faults(kept, has))
-    failures += [f"{path} is not in {os.path.relpath(MANIFEST, ROOT)}: add it with fixtures.py --update" for path in set(found()) - kept.keys()]
+    for path in sorted(set(found()) - kept.keys()):
+        failures.append(f"{path} is not in {os.path.relpath(MANIFEST, ROOT)}: add it with fixtures.py --update")
     for feature, paths in sorted(has.items()):
         if options.list:
             print(f"{feature}: {len(paths)}, such as {min(paths, key=len)}")

@@ -3,8 +3,8 @@
 
     generated.py --dump PROGRAM [--seed N] [--cases N] [--keep FILE]
 
-Lanes that push, pop, start, stop and leave as they like; payloads that look like events; wide sites; rings that wrapped, were in use,
-have garbage in them, or are longer than there are sequence numbers; clocks that turn. write_ktrace.py writes them.
+Lanes that push, pop, start, stop and leave as they like; payloads that look like events; wide sites; rings that wrapped, were in
+use, have garbage in them, or are longer than there are sequence numbers; clocks that turn. write_ktrace.py writes them.
 """
 
 import argparse
@@ -17,6 +17,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from compare import Library, difference, read  # noqa: E402
 from ktrace_file.sections import AMDGCN, HOST, KERNEL, MARK, NEXT, NONE, NVIDIA, POP, PUSH, START, STOP, UINT32  # noqa: E402
 from write_ktrace import File  # noqa: E402
+
+
+# Of a mark, push, pop, start, stop and next.
+WEIGHTS = [(4, 4, 4, 2, 2, 1), (6, 1, 1, 0, 0, 0), (0, 0, 0, 3, 3, 2), (1, 5, 5, 1, 1, 1), (1, 1, 1, 6, 6, 6)]
 
 
 def add_sites(random_, file, module):
@@ -36,13 +40,14 @@ def payload(random_, file, sites, clock):
     if random_.random() < 0.3:  # what looks like an event
         site = random_.choice(random_.choice(list(sites.values())))
         return struct.unpack("<Q", struct.pack("<IHH", clock % (1 << 32), site.bits(), random_.randrange(64)))[0]
-    return random_.choice([0, 1, random_.getrandbits(64), (1 << 64) - 1, 1 << 31, 0x7FF8000000000000, random_.getrandbits(16)])
+    special = [0, 1, (1 << 64) - 1, 1 << 31, 0x7FF8000000000000]
+    return random_.choice([*special, random_.getrandbits(64), random_.getrandbits(16)])
 
 
 def play(random_, file, wave, sites, events, clock, steps):
     """Events of some lanes; lanes behind the first record now and then."""
     lanes = [0] if file.arch == AMDGCN else random_.choice([[0], [0, 1], [0, 3, 17], [5], list(range(8))])
-    weights = random_.choice([(4, 4, 4, 2, 2, 1), (6, 1, 1, 0, 0, 0), (0, 0, 0, 3, 3, 2), (1, 5, 5, 1, 1, 1), (1, 1, 1, 6, 6, 6)])
+    weights = random_.choice(WEIGHTS)
     tokens = [0, 1, 12345]
     for _ in range(events):
         clock += random_.choice(steps)
@@ -63,9 +68,9 @@ def play(random_, file, wave, sites, events, clock, steps):
 def spoil(random_, wave):
     """A slot that no device wrote."""
     ring = random_.choice(list(wave.rings.values()))
-    ring.memory[random_.randrange(ring.capacity)] = random_.choice([
-        bytes(8), random_.randbytes(8), struct.pack("<IHH", random_.getrandbits(32), random_.randrange(0x140, 0x400), random_.randrange(100)),
-        random_.choice(ring.memory)])
+    like_an_event = struct.pack("<IHH", random_.getrandbits(32), random_.randrange(0x140, 0x400), random_.randrange(100))
+    slots = [bytes(8), random_.randbytes(8), like_an_event, random_.choice(ring.memory)]
+    ring.memory[random_.randrange(ring.capacity)] = random_.choice(slots)
 
 
 def generate(random_):

@@ -46,7 +46,8 @@ def payloads(arch, slots):
     kernel, pop = module.site(KERNEL, "payloads"), module.site(POP)
     wave, clock = file.wave(kernel), 1000
     for type_, values in VALUES.items():
-        mark, push, start, stop, next_ = (module.site(kind, "" if kind == STOP else NAMES[type_], type_) for kind in (MARK, PUSH, START, STOP, NEXT))
+        named = [(MARK, NAMES[type_]), (PUSH, NAMES[type_]), (START, NAMES[type_]), (STOP, ""), (NEXT, NAMES[type_])]
+        mark, push, start, stop, next_ = (module.site(kind, name, type_) for kind, name in named)
         for number, value in enumerate(values):
             wave.event(clock := clock + 10, mark, value)
             if number < 2:
@@ -64,18 +65,20 @@ def peek(arch):
     """Rings in use, one in its first lap and others in later ones, some with their newest slots behind a stop or a payload."""
     file = File(arch, 16, 8, "peek", flags=3)
     module = file.module()
-    kernel, mark, push, pop = (module.site(kind, name) for kind, name in ((KERNEL, "peeked"), (MARK, "turn"), (PUSH, "body"), (POP, "")))
+    kernel, mark, push, pop = (module.site(*site) for site in ((KERNEL, "peeked"), (MARK, "turn"), (PUSH, "body"), (POP,)))
     like = module.site(MARK, "like a slot", UINT64)
     start, stop, next_ = module.site(START, "token"), module.site(STOP), module.site(NEXT, "next")
     sites = [mark, push, pop, like, start, stop, next_]
     for number, count in enumerate((3, 9, 14, 30, 47)):
-        wave, clock, token = file.wave(kernel, 1000 + 7 * number, workgroup=(number % 4, 0, 0), wave=number // 4), 1000 + 7 * number, 0
+        clock, token = 1000 + 7 * number, 0
+        wave = file.wave(kernel, clock, workgroup=(number % 4, 0, 0), wave=number // 4)
         for i in range(count):
             clock += 20
             lane = 9 if arch == NVIDIA and i % 5 == 3 else 0
             value = struct.unpack("<Q", struct.pack("<IHH", clock, mark.bits(), i + 1))[0]
             site = sites[(i + number) % len(sites)]
-            token = wave.event(clock, site, value, token, lane) if site in (start, next_) else wave.event(clock, site, value, token, lane) and token
+            opened = wave.event(clock, site, value, token, lane)
+            token = opened if site in (start, next_) else token
         if number == 2 and arch == NVIDIA:
             wave.leave(9)
     if arch == NVIDIA:
@@ -107,7 +110,9 @@ def clocks():
     file = File(NVIDIA, 8, 4, "clocks", flags=2)
     module = file.module()
     kernel, mark = module.site(KERNEL, "long"), module.site(MARK, "turn")
-    for number, (count, step, after) in enumerate(((5, 3 * TURN // 4, 100), (20, 3 * TURN // 4, 100), (3, 1000, 3 * TURN), (20, 50, -(1 << 19)), (3, 50, -(1 << 21)))):
+    far = 3 * TURN // 4
+    waves = (5, far, 100), (20, far, 100), (3, 1000, 3 * TURN), (20, 50, -(1 << 19)), (3, 50, -(1 << 21))
+    for number, (count, step, after) in enumerate(waves):
         start = 10 * TURN - 77
         wave = file.wave(kernel, start, workgroup=(number % 4, 0, 0), wave=number // 4, place=number)
         for i in range(count):
@@ -117,7 +122,7 @@ def clocks():
 
 
 def losses():
-    """What is not whole: slots that no site explains, lanes without a record, a module that is not there, waves that were not recorded."""
+    """What is not whole: slots that no site explains, lanes without a record, a module and waves that are not there."""
     file = File(NVIDIA, 8, 4, "losses")
     module = file.module()
     kernel, mark, push = module.site(KERNEL, "lossy"), module.site(MARK, "tick", INT32), module.site(PUSH, "open")
@@ -142,7 +147,8 @@ def pops_and_stops():
     file = File(NVIDIA, 256, 64, "pops and stops")
     module = file.module()
     kernel = module.site(KERNEL, "parted")
-    sites = {kind: [module.site(kind, "" if kind in (POP, STOP) else name) for name in ("a", "b")] for kind in (MARK, PUSH, POP, START, STOP, NEXT)}
+    sites = {kind: [module.site(kind, "" if kind in (POP, STOP) else name) for name in ("a", "b")]
+             for kind in (MARK, PUSH, POP, START, STOP, NEXT)}
     for number in range(6):
         wave = file.wave(kernel, workgroup=(number % 4, 0, 0), wave=number // 4)
         wave.end(generated.play(random_, file, wave, sites, 40, 1000, [0, 3, 8]) + 10)
@@ -163,23 +169,25 @@ def host():
 
 def origin(number, **more):
     fields = {"label": f"rank {number}", "host": "node", "boot": "0f0e", "program": "/usr/bin/train", "version": "0.1.0",
-              "reads": [(1, 1, 2, ""), (2, 1, 1, "0,0,0")], "readings": [(1_700_000_000_000_000_000, 5_000_000_000, 1_700_000_000_000_000_200)]}
+              "reads": [(1, 1, 2, ""), (2, 1, 1, "0,0,0")],
+              "readings": [(1_700_000_000_000_000_000, 5_000_000_000, 1_700_000_000_000_000_200)]}
     return Origin(bytes([number + 1] * 16), 100 + number, 1, **{**fields, **more})
 
 
 def processes():
-    """Three processes on two timelines: two share a device, whose buffers are of different sizes; the third was on another host."""
+    """Three processes on two timelines: two share a device, with buffers of two sizes; the third was on another host."""
     file = File(NVIDIA, name="processes")
     now = 1_700_000_000_000_000_000
     file.processes = [Process(16, 8, 1 << 20, 0, 0), Process(8, 4, 2 << 20, 2, 0, -1500, 40), Process(32, 16, 3 << 20, 5, 1)]
     file.timelines = [0, -7_000_000]
     file.origin = [origin(0), origin(1), origin(2, host="other", boot="1f1e", label="", reads=[], readings=[])]
     anchors = [(now, now + 700, 1_000_000_300), (now + 90_000, now + 90_900, 1_000_090_400)]
-    file.devices = [Device(0, 0, 1, 2, anchors, b"0" * 16, "0000:17:00.0"), Device(1, 0, 0, 0, anchors, b"1" * 16, "0000:65:00.0"),
-                    Device(0, 1, 0, 5, anchors, b"1" * 16, "0000:65:00.0"), Device(0, 2)]
+    shared = {"anchors": anchors, "uuid": b"1" * 16, "bus_id": "0000:65:00.0"}
+    file.devices = [Device(0, 0, 1, 2, anchors, b"0" * 16, "0000:17:00.0"), Device(1, 0, **shared),
+                    Device(0, 1, 0, 5, **shared), Device(0, 2)]
     for number, (device, first) in enumerate(((0, 0), (1, 1), (2, 2), (3, 6))):
         module = file.module(device, number=first)
-        kernel, push, pop, mark = (module.site(kind, name) for kind, name in ((KERNEL, "step"), (PUSH, "body"), (POP, ""), (MARK, "turn")))
+        kernel, push, pop, mark = (module.site(*site) for site in ((KERNEL, "step"), (PUSH, "body"), (POP,), (MARK, "turn")))
         wave = file.wave(kernel, 1000 + 100 * number)
         wave.event(1500, push)
         for i in range(10):

@@ -3,9 +3,9 @@
 
     work.py --count PROGRAM [--size N] [SHAPE...]
 
-Shapes are what could be expensive: deep nesting, ranges that overlap, lanes that leave late, tokens that are alike, rings full of garbage,
-many sites, names, modules, kernels, launches, places. Work is counted in basic blocks that ran (count_work.c), for loading a
-trace and for each thing that reads one, so that no clock decides. Linear is 4, sorting 4.5, quadratic 16.
+Shapes are what could be expensive: deep nesting, ranges that overlap, lanes that leave late, tokens that are alike, rings full of
+garbage, many sites, names, modules, kernels, launches, places. Work is counted in basic blocks that ran (count_work.c), for
+loading a trace and for each thing that reads one, so that no clock decides. Linear is 4, sorting 4.5, quadratic 16.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A writer of .ktrace files, from docs/format.md as ktrace_file is: it says what waves did, and gets what a capture would have saved.
+"""A writer of .ktrace files, from docs/format.md as ktrace_file is: says what waves did, gets what a capture would have saved.
 
     file = File(main_ring_slots=16, lane_ring_slots=8)
     module = file.module()
@@ -8,8 +8,8 @@
     wave.end(2000)                           # left out: an unfinished wave, whose rings are whole
     data = file.bytes()
 
-Rings are filled as a device fills them: indices, sequence numbers, overwriting, and on AMD GCN overhangs and skipped places are exact.
-Nothing is checked, so that files which break a rule can be made, too.
+Rings are filled as a device fills them: indices, sequence numbers, overwriting, and on AMD GCN overhangs and skipped places are
+exact. Nothing is checked, so that files which break a rule can be made, too.
 """
 
 import struct
@@ -78,9 +78,9 @@ class Module:
 
 
 class Device:
-    def __init__(self, ordinal, process=0, dropped=0, filtered=0, anchors=(), uuid=bytes(16), bus_id="", name="written device"):
+    def __init__(self, ordinal, process=0, dropped=0, filtered=0, anchors=(), uuid=bytes(16), bus_id=""):
         self.ordinal, self.process, self.regions, self.dropped, self.filtered = ordinal, process, 100, dropped, filtered
-        self.anchors, self.uuid, self.bus_id, self.name = anchors, uuid, bus_id, name
+        self.anchors, self.uuid, self.bus_id, self.name = anchors, uuid, bus_id, "written device"
 
 
 class Ring:
