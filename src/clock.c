@@ -106,7 +106,8 @@ static const struct kt_process *process_of(const struct timeline *timeline, uint
 
 /* ---- Against the host's clock ------------------------------------------------------------------------------------- */
 
-/* Readings that are further apart than this are not of one clock: a driver that is loaded anew sets a device's. */
+/* Readings of one clock are no further apart than this, and what it may have drifted between them: where they are a
+ * driver was loaded anew, which sets a device's clock. */
 #define ONE_CLOCK_NS 1e6
 
 /* Two of one physical device, seen by processes under one kernel. Simulated ones are each their process's own. */
@@ -118,6 +119,42 @@ static int is_one_device(const struct timeline *timeline, uint32_t a, uint32_t b
     return !(snapshot->flags & KT_SNAPSHOT_SIMULATED) && kt_id_is_known(uuid) && of_a->timeline == of_b->timeline &&
            *of_a->boot && strcmp(of_a->boot, of_b->boot) == 0 &&
            memcmp(uuid, snapshot->devices[b].identity.uuid, KT_ID_BYTES) == 0;
+}
+
+/* The first reading of a device on the timeline's host clock. */
+static struct kt_host_anchor first_anchor(const struct timeline *timeline, uint32_t index)
+{
+    struct kt_host_anchor anchor = timeline->trace->snapshot->devices[index].anchors[0];
+    anchor.host_before_ns += (uint64_t)process_of(timeline, index)->host_shift_ns;
+    return anchor;
+}
+
+/* What one of two devices has no readings for cannot contradict. `with`: the first of the clock that has some, or `none`. */
+static int agrees(const struct timeline *timeline, uint32_t index, uint32_t with)
+{
+    if (with == timeline->trace->snapshot->device_count || timeline->trace->snapshot->devices[index].anchor_count == 0)
+        return 1;
+    const struct kt_host_anchor a = first_anchor(timeline, with), b = first_anchor(timeline, index);
+    const double apart_ns = (double)(int64_t)(b.device_ns - a.device_ns);
+    const double host_apart_ns = (double)(int64_t)(b.host_before_ns - a.host_before_ns);
+    return fabs(host_apart_ns - apart_ns) <= ONE_CLOCK_NS + KT_HOST_DRIFT_MAX * fabs(apart_ns);
+}
+
+/* Those that have the clock of device `first`, which no device before has. Returns how many anchors they have together. */
+static uint64_t find_clock(struct timeline *timeline, uint32_t first)
+{
+    const struct kt_snapshot *snapshot = timeline->trace->snapshot;
+    const uint32_t none = snapshot->device_count;
+    uint32_t with = snapshot->devices[first].anchor_count ? first : none;
+    uint64_t anchors = snapshot->devices[first].anchor_count;
+    for (uint32_t i = first + 1; i < snapshot->device_count; i++) {
+        if (timeline->devices[i].clock != i || !is_one_device(timeline, first, i) || !agrees(timeline, i, with))
+            continue;
+        timeline->devices[i].clock = first;
+        anchors += snapshot->devices[i].anchor_count;
+        with = with == none && snapshot->devices[i].anchor_count ? i : with;
+    }
+    return anchors;
 }
 
 /* What is known of one clock: anchors of several devices, with the hosts' clocks as the timeline has them. */
@@ -133,36 +170,25 @@ static int by_device_time(const void *left, const void *right)
     return (a->device_ns > b->device_ns) - (a->device_ns < b->device_ns);
 }
 
-static int add_readings(struct readings *readings, const struct timeline *timeline, uint32_t index)
+static void add_readings(struct readings *readings, const struct timeline *timeline, uint32_t index)
 {
     const struct kt_device *device = &timeline->trace->snapshot->devices[index];
     const struct kt_device_fit *fit = &timeline->devices[index].fit;
-    const uint64_t shift_ns = (uint64_t)process_of(timeline, index)->host_shift_ns,
-                   before = readings->facts.anchor_count;
-    struct kt_host_anchor *anchors = kt_array_new((size_t)(before + device->anchor_count), sizeof *anchors);
-    if (!anchors)
-        return KTRACE_ERROR_MEMORY;
-    if (before)
-        memcpy(anchors, readings->facts.anchors, before * sizeof *anchors);
+    const uint64_t shift_ns = (uint64_t)process_of(timeline, index)->host_shift_ns;
     for (uint64_t i = 0; i < device->anchor_count; i++) {
-        anchors[before + i] = device->anchors[i];
-        anchors[before + i].host_before_ns += shift_ns;
-        anchors[before + i].host_after_ns += shift_ns;
+        struct kt_host_anchor *anchor = &readings->facts.anchors[readings->facts.anchor_count++];
+        *anchor = device->anchors[i];
+        anchor->host_before_ns += shift_ns;
+        anchor->host_after_ns += shift_ns;
     }
-    free(readings->facts.anchors);
     readings->facts.wall_tick_ns = device->wall_tick_ns;
-    readings->facts.anchors = anchors;
-    readings->facts.anchor_count = before + device->anchor_count;
-    if (before)
-        qsort(anchors, (size_t)readings->facts.anchor_count, sizeof *anchors, by_device_time);
-    if (fit->wave_count) {
-        if (!readings->has_waves || fit->origin_ns < readings->first_ns)
-            readings->first_ns = fit->origin_ns;
-        if (!readings->has_waves || fit->latest_ns > readings->last_ns)
-            readings->last_ns = fit->latest_ns;
-        readings->has_waves = 1;
-    }
-    return 0;
+    if (fit->wave_count == 0)
+        return;
+    if (!readings->has_waves || fit->origin_ns < readings->first_ns)
+        readings->first_ns = fit->origin_ns;
+    if (!readings->has_waves || fit->latest_ns > readings->last_ns)
+        readings->last_ns = fit->latest_ns;
+    readings->has_waves = 1;
 }
 
 static int draw_line(struct kt_host_line *line, struct readings *readings)
@@ -189,41 +215,26 @@ static void tell_line(struct timeline *timeline, uint32_t index, const struct kt
     told->contradiction_ns = line->contradiction_ns;
 }
 
-/* All anchors of the clock of device `first`, which later devices may have as well. */
+/* By all anchors of those that have the clock of device `first`. */
 static int fit_clock(struct timeline *timeline, uint32_t first)
 {
     const uint32_t count = timeline->trace->snapshot->device_count;
+    const uint64_t anchors = find_clock(timeline, first);
     struct readings readings = {.has_waves = 0};
-    struct kt_host_line line = {.drift = 0};
-    int status = add_readings(&readings, timeline, first);
-    if (status == 0 && readings.facts.anchor_count)
-        status = draw_line(&line, &readings);
-    for (uint32_t i = first + 1; i < count && status == 0; i++) {
-        const uint64_t before = readings.facts.anchor_count;
-        if (timeline->devices[i].clock != i || !is_one_device(timeline, first, i))
-            continue;
-        struct readings both = readings;
-        struct kt_host_line of_both = line;
-        both.facts.anchors = kt_array_new((size_t)before, sizeof *both.facts.anchors);
-        if (!both.facts.anchors) {
-            status = KTRACE_ERROR_MEMORY;
-            break;
+    struct kt_host_line line;
+    uint32_t devices = 0;
+    readings.facts.anchors = kt_array_new((size_t)anchors, sizeof *readings.facts.anchors);
+    if (!readings.facts.anchors)
+        return KTRACE_ERROR_MEMORY;
+    for (uint32_t i = first; i < count; i++)
+        if (timeline->devices[i].clock == first) {
+            add_readings(&readings, timeline, i);
+            devices++;
         }
-        if (before)
-            memcpy(both.facts.anchors, readings.facts.anchors, before * sizeof *both.facts.anchors);
-        status = add_readings(&both, timeline, i);
-        if (status == 0 && both.facts.anchor_count)
-            status = draw_line(&of_both, &both);
-        if (status == 0 && of_both.contradiction_ns <= ONE_CLOCK_NS) {
-            timeline->devices[i].clock = first;
-            free(readings.facts.anchors);
-            readings = both;
-            line = of_both;
-        } else {
-            free(both.facts.anchors);
-        }
-    }
-    for (uint32_t i = first; i < count && status == 0 && readings.facts.anchor_count; i++)
+    if (devices > 1 && anchors)
+        qsort(readings.facts.anchors, (size_t)anchors, sizeof *readings.facts.anchors, by_device_time);
+    const int status = anchors ? draw_line(&line, &readings) : 0;
+    for (uint32_t i = first; i < count && status == 0 && anchors; i++)
         if (timeline->devices[i].clock == first)
             tell_line(timeline, i, &line, readings.first_ns);
     free(readings.facts.anchors);

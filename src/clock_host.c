@@ -18,9 +18,6 @@
 
 #include <math.h>
 
-/* How fast the two clocks may run apart. Linux turns the rate of CLOCK_REALTIME by up to 500 ppm, for NTP, and by as much again
- * while it makes good a difference (adjtimex(2)); crystals are good to 100 ppm. */
-#define DRIFT_MAX 1e-3
 /* And how fast they mostly do: what short captures leave open is drawn to 0 accordingly, or it would stretch all durations. */
 #define DRIFT_USUAL 5e-5
 /* NTP and temperature move a clock's rate by some ppm within minutes; 10 are allowed for. Between two anchors nothing shows it:
@@ -244,7 +241,7 @@ static double explained_ns(const struct anchors *anchors)
 static int make_problem(struct problem *problem, const struct anchors *anchors)
 {
     const struct kt_host_anchor *first = &anchors->list[0];
-    *problem = (struct problem){.from = -DRIFT_MAX, .to = DRIFT_MAX};
+    *problem = (struct problem){.from = -KT_HOST_DRIFT_MAX, .to = KT_HOST_DRIFT_MAX};
     problem->low = kt_array_new(anchors->count, sizeof *problem->low);
     problem->high = kt_array_new(anchors->count, sizeof *problem->high);
     if (!problem->low || !problem->high)

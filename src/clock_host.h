@@ -4,6 +4,10 @@
 
 #include "snapshot.h"
 
+/* How fast the two clocks may run apart. Linux turns the rate of CLOCK_REALTIME by up to 500 ppm, for NTP, and by as much again
+ * while it makes good a difference (adjtimex(2)); crystals are good to 100 ppm. */
+#define KT_HOST_DRIFT_MAX 1e-3
+
 /* While the device's wall clock shows device_ns + x, the host's shows host_ns + x + offset_ns + drift * x. */
 struct kt_host_line {
     uint64_t device_ns, host_ns;
