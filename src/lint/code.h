@@ -34,9 +34,8 @@ struct lint_event {
     const struct lint_site *site;
     uint32_t clock; /* the instruction that reads it: where the event is */
     uint32_t instructions, bytes;
-    uint32_t first_start,
-        start_count;   /* of a stop and a next: events whose ranges it may end, in the function's starts */
-    bool starts_known; /* those are all */
+    uint32_t first_start, start_count; /* of a stop and a next: events whose ranges it may end, as far as
+                                           they could be followed, in the function's starts */
 };
 
 struct lint_code {

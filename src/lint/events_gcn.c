@@ -289,7 +289,6 @@ static int find_starts(struct finder *finder, uint32_t index)
                 status = look_at_write(&trail, code, event, source);
         }
     }
-    event->starts_known = !trail.lost;
     return status;
 }
 

@@ -122,6 +122,5 @@ int lint_find_sass_starts(struct lint_code *code, struct lint_event *event, cons
                 follow(&trail, &before);
         }
     }
-    event->starts_known = !trail.lost;
     return status;
 }
