@@ -41,21 +41,31 @@ static int fail_twice(const struct kt_merge *merge, uint64_t a, uint64_t b, cons
                    kt_merge_words(merge, a), kt_merge_words(merge, b), what);
 }
 
-static int check_reads(const struct kt_merge *merge)
+static int check_pair(const struct kt_merge *merge, uint64_t a, uint64_t b)
 {
-    for (uint64_t a = 0; a < merge->count; a++)
-        for (uint64_t b = a + 1; b < merge->count; b++) {
-            const struct kt_snapshot *one = kt_merge_snapshot(merge, a), *other = kt_merge_snapshot(merge, b);
-            if (one == other)
-                return fail_twice(merge, a, b, "are one trace");
-            for (uint32_t i = 0; i < one->process_count; i++)
-                for (uint32_t k = 0; k < other->process_count; k++)
-                    if (kt_process_is_same(&one->processes[i], &other->processes[k]) &&
-                        kt_process_reads_overlap(&one->processes[i], &other->processes[k]))
-                        return fail_twice(merge, a, b,
-                                          "have the same read of one capture, or one and a look at what it read");
+    const struct kt_snapshot *one = kt_merge_snapshot(merge, a), *other = kt_merge_snapshot(merge, b);
+    if (one == other)
+        return fail_twice(merge, a, b, "are one trace");
+    for (uint32_t i = 0; i < one->process_count; i++)
+        for (uint32_t k = 0; k < other->process_count; k++) {
+            if (!kt_process_is_same(&one->processes[i], &other->processes[k]))
+                continue;
+            const int overlap = kt_process_reads_overlap(&one->processes[i], &other->processes[k]);
+            if (overlap)
+                return overlap < 0 ? overlap
+                                   : fail_twice(merge, a, b,
+                                                "have the same read of one capture, or one and a look at what it read");
         }
     return 0;
+}
+
+static int check_reads(const struct kt_merge *merge)
+{
+    int status = 0;
+    for (uint64_t a = 0; a < merge->count && status == 0; a++)
+        for (uint64_t b = a + 1; b < merge->count && status == 0; b++)
+            status = check_pair(merge, a, b);
+    return status;
 }
 
 /* A wave, and the trace that it is of. */

@@ -109,22 +109,59 @@ int kt_process_is_same(const struct kt_process *a, const struct kt_process *b)
     return kt_id_is_known(a->id) && memcmp(a->id, b->id, sizeof a->id) == 0;
 }
 
-int kt_process_reads_overlap(const struct kt_process *a, const struct kt_process *b)
-{
-    for (uint32_t i = 0; i < a->read_count; i++)
-        for (uint32_t k = 0; k < b->read_count; k++)
-            if (a->reads[i].capture == b->reads[k].capture && a->reads[i].first <= b->reads[k].last &&
-                b->reads[k].first <= a->reads[i].last)
-                return 1;
-    return 0;
-}
-
 static int by_capture(const void *left, const void *right)
 {
     const struct kt_reads *a = left, *b = right;
     if (a->capture != b->capture)
         return a->capture < b->capture ? -1 : 1;
     return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Goes through reads in order. */
+struct sweep {
+    const struct kt_reads *reads;
+    uint32_t count, at;
+    uint32_t capture; /* of the read before `at`; 0: there is none, as captures are counted from 1 */
+    uint64_t last;    /* the largest of that capture so far */
+};
+
+/* The next read of `one`: whether it begins before something of `other` has ended. */
+static int step(struct sweep *one, const struct sweep *other)
+{
+    const struct kt_reads *next = &one->reads[one->at++];
+    if (next->capture != one->capture || next->last > one->last)
+        one->last = next->last;
+    one->capture = next->capture;
+    return next->capture == other->capture && next->first <= other->last;
+}
+
+static int sweep_both(struct sweep one, struct sweep other)
+{
+    while (one.at < one.count || other.at < other.count) {
+        const int first = other.at == other.count ||
+                          (one.at < one.count && by_capture(&one.reads[one.at], &other.reads[other.at]) <= 0);
+        if (first ? step(&one, &other) : step(&other, &one))
+            return 1;
+    }
+    return 0;
+}
+
+int kt_process_reads_overlap(const struct kt_process *a, const struct kt_process *b)
+{
+    struct kt_reads *sorted = kt_array_new((size_t)a->read_count + b->read_count, sizeof *sorted);
+    if (!sorted)
+        return KTRACE_ERROR_MEMORY;
+    struct kt_reads *second = sorted + a->read_count;
+    if (a->read_count)
+        memcpy(sorted, a->reads, a->read_count * sizeof *sorted);
+    if (b->read_count)
+        memcpy(second, b->reads, b->read_count * sizeof *second);
+    qsort(sorted, a->read_count, sizeof *sorted, by_capture);
+    qsort(second, b->read_count, sizeof *second, by_capture);
+    const int overlap = sweep_both((struct sweep){.reads = sorted, .count = a->read_count},
+                                   (struct sweep){.reads = second, .count = b->read_count});
+    free(sorted);
+    return overlap;
 }
 
 /* Those that follow each other become one. */

@@ -62,7 +62,7 @@ int kt_process_copy(struct kt_process *out, const struct kt_process *process);
 
 /* One and the same, as far as is known. */
 int kt_process_is_same(const struct kt_process *a, const struct kt_process *b);
-/* Some read of a capture is in both. */
+/* Whether some read of a capture is in both. KTRACE_ERROR_MEMORY. */
 int kt_process_reads_overlap(const struct kt_process *a, const struct kt_process *b);
 /* What `more`, the same process, has beyond. KTRACE_ERROR_MEMORY: `process` is as it was. */
 int kt_process_join(struct kt_process *process, const struct kt_process *more);

@@ -228,6 +228,43 @@ static void a_child(void **state)
     ktrace_trace_destroy(trace);
 }
 
+/* ---- Reads in common ---------------------------------------------------------------------------------------------- */
+
+static struct kt_process with_reads(struct kt_reads *reads, uint32_t count)
+{
+    return (struct kt_process){.reads = reads, .read_count = count};
+}
+
+/* All pairs of few intervals, in any order, against what overlapping means. */
+static void reads_in_common(void **state)
+{
+    (void)state;
+    uint32_t random = 1, overlapping = 0;
+    for (int round = 0; round < 20000; round++) {
+        struct kt_reads reads[2][4];
+        uint32_t counts[2];
+        for (int side = 0; side < 2; side++) {
+            random = random * 1664525 + 1013904223;
+            counts[side] = random >> 30;
+            for (uint32_t i = 0; i < counts[side]; i++) {
+                random = random * 1664525 + 1013904223;
+                const uint64_t first = 1 + (random >> 20) % 12;
+                reads[side][i] = (struct kt_reads){
+                    .capture = 1 + (random >> 28) % 3, .first = first, .last = first + (random >> 16) % 3};
+            }
+        }
+        int expected = 0;
+        for (uint32_t i = 0; i < counts[0]; i++)
+            for (uint32_t k = 0; k < counts[1]; k++)
+                expected |= reads[0][i].capture == reads[1][k].capture && reads[0][i].first <= reads[1][k].last &&
+                            reads[1][k].first <= reads[0][i].last;
+        const struct kt_process a = with_reads(reads[0], counts[0]), b = with_reads(reads[1], counts[1]);
+        assert_int_equal(kt_process_reads_overlap(&a, &b), expected);
+        overlapping += (uint32_t)expected;
+    }
+    assert_in_range(overlapping, 2000, 18000);
+}
+
 /* ---- Readings ----------------------------------------------------------------------------------------------------- */
 
 static void readings_are_bounded(void **state)
@@ -271,6 +308,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(reads_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(captures_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_child, set_up, tear_down),
+        cmocka_unit_test(reads_in_common),
         cmocka_unit_test(readings_are_bounded),
         cmocka_unit_test(a_clock_that_is_set),
     };
