@@ -236,6 +236,7 @@ static void test_impossible_counts(void **state)
     assert_change_refused(&file, modules, 0, 4, format, "bytes after its last record");
     assert_change_refused(&file, modules + 8, 0xFFFFFFFF, 4, format, "claims more sites");
     assert_change_refused(&file, rings, 0xFFFFFFFF, 4, format, "ring 0");
+    assert_change_refused(&file, rings, 0xFFFFFFFF, 4, format, "checksums are right, so it was written like this");
     assert_change_refused(&file, rings + 8, 0xFFFFFFFF, 4, format, "more slots than there are");
     assert_change_refused(&file, rings + 8, 0, 4, format, "do not cover all slots");
     free(file.data);
