@@ -295,11 +295,16 @@ template <class Step>
 int attention_main(const char *name, int argc, char **argv)
 {
 #if KTRACE_ENABLE
+    static const char usage[] = " [--launches N] [--save FILE.ktrace] [--export]";
     int launches = 1;
-    if (argc > 2 && strcmp(argv[1], "--launches") == 0) {
-        launches = atoi(argv[2]);
+    example.name = name;
+    if (argc > 1 && strcmp(argv[1], "--launches") == 0) {
+        launches = argc > 2 ? atoi(argv[2]) : 0;
+        if (launches < 1)
+            example_usage(argv[1], usage);
         argc -= 2, argv += 2;
-    }
+    } else if (argc > 1 && strcmp(argv[1], "--help") == 0)
+        example_usage(argv[1], usage);
 #endif
     example_start(name, argc, argv);
     require_device(8);
