@@ -221,8 +221,11 @@ static int collect(const struct choice *choice, struct record_files *files)
     const struct record_program *program = &choice->program;
     struct record_session session;
     int status = record_read(&session, files->session);
-    if (status != CLI_OK)
+    if (status != CLI_OK) {
+        record_files_keep_session(files);
+        record_program_release(program);
         return status;
+    }
     const size_t trace_count = count_traces(&session);
     struct record_trace merged = {0};
     const bool merges = choice->merge && trace_count > 1;

@@ -53,7 +53,9 @@ struct record_files {
 };
 /* `output` as of -o, or NULL. Makes the folder. CLI_OK, or an exit status after an error. */
 int record_files_open(struct record_files *out, const char *output, bool may_replace, char *const *command);
-/* Removes the folder with what is in it. */
+/* The folder stays, which is said: what is in it could not be moved, or not be read. */
+void record_files_keep_session(struct record_files *files);
+/* Removes the folder, unless it stays, with what is in it. */
 void record_files_close(struct record_files *files);
 
 /* One of them, whose names are these: "STEM.ktrace"; of several "STEM.1.NAME.ktrace", without NAME where it is STEM. */
@@ -63,7 +65,7 @@ struct record_placed {
     char *path;       /* where it is now, as the user may write it; NULL: not there */
 };
 /* Moves them. Where a name is taken all get another number, unless they may replace what is there. CLI_OK, or CLI_FAILURE after an error:
- * those without a `path` are still in the folder, which record_files_close leaves. */
+ * those without a `path` are still in the folder, which stays. */
 int record_files_place(struct record_files *files, struct record_placed *placed, size_t count);
 
 /* ---- The program: record_program.c ---------------------------------------------------------------------------------- */

@@ -157,6 +157,13 @@ void record_files_close(struct record_files *files)
     *files = (struct record_files){0};
 }
 
+void record_files_keep_session(struct record_files *files)
+{
+    cli_error("traces that are not where they should be are in %s", files->session);
+    free(files->session);
+    files->session = NULL;
+}
+
 /* ---- Placing -------------------------------------------------------------------------------------------------------- */
 
 /* What is between stem and suffix of the `index`th of `count`. */
@@ -227,10 +234,7 @@ int record_files_place(struct record_files *files, struct record_placed *placed,
     for (size_t i = 0; i < count && error == 0; i++)
         if (move(files, &placed[i]) != CLI_OK)
             status = CLI_FAILURE;
-    if (status != CLI_OK) {
-        cli_error("traces that could not be moved are in %s", files->session);
-        free(files->session);
-        files->session = NULL; /* which thus stays */
-    }
+    if (status != CLI_OK)
+        record_files_keep_session(files);
     return status;
 }
