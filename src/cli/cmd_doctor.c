@@ -56,7 +56,8 @@ static int run(int argc, char **argv)
             return CLI_USAGE;
     }
     if (optind != argc)
-        return cli_error_usage(&cli_doctor, "it takes no file, but there is '%s': --lint FILE looks at one", argv[optind]);
+        return cli_error_usage(&cli_doctor, "it takes no file, but there is '%s': --lint FILE looks at one",
+                               argv[optind]);
     if (!lint.path && lint.strict)
         return refuse_alone("--strict");
     if (!lint.path && lint.untraced_path)
