@@ -16,7 +16,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from compare import Library, difference, read  # noqa: E402
 from ktrace_file.sections import AMDGCN, HOST, KERNEL, MARK, NEXT, NONE, NVIDIA, POP, PUSH, START, STOP, UINT32  # noqa: E402
-from write_ktrace import File  # noqa: E402
+from ktrace_file.processes import Origin, Process  # noqa: E402
+from write_ktrace import Device, File  # noqa: E402
 
 
 # Of a mark, push, pop, start, stop and next.
@@ -73,15 +74,31 @@ def spoil(random_, wave):
     ring.memory[random_.randrange(ring.capacity)] = random_.choice(slots)
 
 
+def two_processes(random_, file):
+    """With rings of different sizes, and modules with numbers from 7 on of the second."""
+    for number in range(2):
+        lanes = 0 if file.arch == AMDGCN else random_.choice([1, 4, 8])
+        file.processes.append(Process(random_.choice([2, 8, 32]), lanes, 1 << 20, 7 * number, number))
+        file.origin.append(Origin(bytes([number + 1] * 16), 100 + number, 1, f"rank {number}", "", "", "", "", [], []))
+        file.devices.append(Device(0, number))
+    file.timelines = [0, random_.choice([0, 1000, -5])]
+
+
 def generate(random_):
     arch = random_.choice([NVIDIA, NVIDIA, NVIDIA, AMDGCN, AMDGCN, HOST])
     file = File(arch, random_.choice([1, 2, 4, 8, 8, 16, 64]), random_.choice([1, 2, 4, 8, 16]), wire=random_.choice([1, 2]))
-    module = file.module(control_offset=random_.choice([0, 3]) if arch == AMDGCN else random_.choice([0, 0x140, 0xFFF0]))
-    kernel = module.site(KERNEL, "kernel", wide=int(arch != AMDGCN and random_.random() < 0.2))
-    sites = add_sites(random_, file, module)
+    if random_.random() < 0.2:
+        two_processes(random_, file)
+    modules = []
+    for device in range(len(file.devices) or 1):
+        control_offset = random_.choice([0, 3]) if arch == AMDGCN else random_.choice([0, 0x140, 0xFFF0])
+        module = file.module(device, control_offset, number=7 * device)
+        kernel = module.site(KERNEL, "kernel", wide=int(arch != AMDGCN and random_.random() < 0.2))
+        modules.append((kernel, add_sites(random_, file, module)))
     steps = random_.choice([[0, 1, 2, 100], [10], [1 << 30, 5], [0], [(1 << 32) - 1, 7], [1 << 24, 1 << 25, 3]])
     for number in range(random_.choice([1, 2, 3])):
         start = random_.choice([1000, (1 << 32) - 50, 5 << 32])
+        kernel, sites = random_.choice(modules)
         wave = file.wave(kernel, start, workgroup=(number, 0, 0))
         clock = play(random_, file, wave, sites, random_.choice([1, 5, 20, 60, 200]), start, steps)
         for lane in wave.rings:
