@@ -30,7 +30,7 @@ static bool read_texts(struct lint_site *site, const uint8_t *text, size_t bytes
 
 static int add(struct lint_sites *out, const struct lint_site *site, uint32_t version)
 {
-    if (version != KTRACE_WIRE_VERSION && version != 1) { /* whose descriptors are the same */
+    if (version < 1 || version > KTRACE_WIRE_VERSION) { /* all of these have the same descriptors */
         out->other_version = version;
         return KTRACE_OK;
     }
