@@ -152,6 +152,12 @@ struct ktrace_control_amdgcn {
     ktrace_u64 sites_end;
 };
 
+/* Which partition a wave asks first follows from an index that counts a grid's waves and moves on with time or launches: (index +
+ * shift) mod partitions, where index / partitions is the lap and the shift is lap * KTRACE_SPREAD mod 2^32, scaled to the number of
+ * partitions. So each lap of consecutive waves fills all partitions alike, and, by 2^32 over the golden ratio, so do about those
+ * whose indices are any distance apart, as filters leave them. */
+#define KTRACE_SPREAD 0x9E3779B1u
+
 /* The buffer has two halves, so that waves record into one while the host reads the other. A claim says which: its top bit is
  * the half that counters are in, and the host exchanges them when it changes halves. */
 #define KTRACE_CLAIM_HALF ((ktrace_u64)1 << 63)

@@ -662,6 +662,61 @@ TEST_CASE(many_workgroups)
     CHECK_EQUAL(wrong, 0);
 }
 
+/* Claims of this module's waves since the capture began, partition by partition. */
+std::vector<uint64_t> claims()
+{
+    ktrace_control control;
+    static ktrace_counters counters;
+    CHECK_CUDA(cudaMemcpyFromSymbol(&control, ktrace_control_block, sizeof(control)));
+    CHECK_CUDA(cudaMemcpy(&counters, (const void *)control.counters, sizeof(counters), cudaMemcpyDeviceToHost));
+    std::vector<uint64_t> result;
+    for (uint32_t i = 0; i < control.partitions; i++)
+        result.push_back(counters.partition[i].claims & ~KTRACE_CLAIM_HALF);
+    return result;
+}
+
+/* A launch fills all partitions alike, whatever its shape and whatever a filter leaves of it: or waves would have to search for
+ * room long before the buffer is full. */
+TEST_CASE(partitions_fill_alike)
+{
+    const struct {
+        dim3 grid, block;
+        const char *blocks;
+        double limit; /* of the fullest over the mean; where the index moves with time it need not be 1 */
+    } shapes[] = {
+        {dim3(8192), dim3(32), nullptr, 1.3},
+        {dim3(1, 8192), dim3(32), nullptr, 1.3},
+        {dim3(8, 64, 16), dim3(160), nullptr, 1.3},
+        {dim3(2, 2, 2048), dim3(8, 16), nullptr, 1.3},
+        {dim3(8192), dim3(256), "waves:0", 1.5},
+        {dim3(65536), dim3(128), "every:64", 2},
+        {dim3(256, 256), dim3(32), "0-3,*", 2},
+        {dim3(64, 1024), dim3(128), "0,*,* waves:3", 2},
+        {dim3(65535), dim3(1024), "every:8 waves:0", 2},
+    };
+    for (const auto &shape : shapes) {
+        ktrace_capture_options options = test::sizes(8, 2, 64 << 20);
+        options.blocks = shape.blocks;
+        test::capture capture;
+        REQUIRE(capture.begin(options) == 0);
+        one_mark<<<shape.grid, shape.block>>>(0);
+        CUDA_OK_OR_RETURN(cudaDeviceSynchronize());
+        const std::vector<uint64_t> counts = claims();
+        uint64_t sum = 0, most = 0;
+        for (uint64_t count : counts) {
+            sum += count;
+            most = std::max(most, count);
+        }
+        const double mean = (double)sum / (double)counts.size();
+        std::printf("  (%u, %u, %u) x %u, %s: %zu partitions, %.1f waves on the mean, %llu in the fullest\n",
+                    shape.grid.x, shape.grid.y, shape.grid.z, shape.block.x * shape.block.y,
+                    shape.blocks ? shape.blocks : "all", counts.size(), mean, (unsigned long long)most);
+        CHECK(counts.size() > 1 && mean >= 3, "%zu partitions, %.1f waves each", counts.size(), mean);
+        CHECK((double)most <= mean * shape.limit + 2, "%llu waves in the fullest of %.1f", (unsigned long long)most,
+              mean);
+    }
+}
+
 /* The buffer is full only when all of it is full. */
 TEST_CASE(every_region_is_used)
 {

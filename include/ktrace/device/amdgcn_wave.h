@@ -159,6 +159,13 @@ KTRACE_DEVICE_INLINE ktrace_u32 ktrace_region_of(ktrace_control_pointer control,
                                                   : KTRACE_NO_REGION;
 }
 
+/* See KTRACE_SPREAD. */
+KTRACE_DEVICE_INLINE ktrace_u32 ktrace_partition_of(ktrace_control_pointer control, ktrace_u32 index)
+{
+    const ktrace_u32 mask = control->partitions - 1, lap = index >> __builtin_popcount(mask);
+    return (index + (ktrace_u32)((ktrace_u64)(lap * KTRACE_SPREAD) * control->partitions >> 32)) & mask;
+}
+
 /* A region, or KTRACE_DROPPED_REGION and a half. A full partition passes the wave on. Once all are full a flag spares
  * later waves of that half the search. */
 KTRACE_DEVICE_INLINE ktrace_u32 ktrace_claim(ktrace_control_pointer control, const struct ktrace_place *place)
@@ -167,9 +174,10 @@ KTRACE_DEVICE_INLINE ktrace_u32 ktrace_claim(ktrace_control_pointer control, con
     const ktrace_u64 all = lines + KTRACE_MAX_PARTITIONS * KTRACE_COUNTER_STRIDE_BYTES;
     const ktrace_u32 mask = control->partitions - 1;
     ktrace_u64 half_full = 0;
-    /* consecutive waves of a row of workgroups take consecutive partitions, and launches begin at different ones */
-    const ktrace_u32 first =
-        (place->workgroup[0] * place->waves + place->wave + 5 * (ktrace_u32)ktrace_dispatch_id()) & mask;
+    /* a linear index of the workgroup would take divisions; another for each row and layer is as good */
+    const ktrace_u32 row = place->workgroup[0] + 37 * place->workgroup[1] + 1013 * place->workgroup[2];
+    const ktrace_u32 index = row * place->waves + place->wave + 5 * (ktrace_u32)ktrace_dispatch_id();
+    const ktrace_u32 first = ktrace_partition_of(control, index);
     for (ktrace_u32 step = 0; step <= mask; step++) {
         const ktrace_u32 partition = (first + step) & mask;
         const ktrace_u64 line = lines + (ktrace_u64)partition * KTRACE_COUNTER_STRIDE_BYTES;

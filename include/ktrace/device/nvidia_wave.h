@@ -81,6 +81,7 @@ constexpr ktrace_u32 dropped_region = 0xFFFFFFFDu; /* + the half that is full */
 
 struct wave_place {
     ktrace_u32 wave, waves; /* within the workgroup */
+    ktrace_u32 workgroup;   /* linear index, mod 2^32 */
 };
 
 #if defined(__CUDA_ARCH__)
@@ -91,6 +92,7 @@ KTRACE_DEVICE_INLINE wave_place place_of_wave()
     const ktrace_u32 thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     place.wave = thread >> 5;
     place.waves = (blockDim.x * blockDim.y * blockDim.z + 31) >> 5;
+    place.workgroup = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     return place;
 }
 
@@ -99,12 +101,11 @@ KTRACE_DEVICE_INLINE bool passes(const struct ktrace_filter &filter, const wave_
     const ktrace_u32 sm = sm_id();
     const ktrace_u32 wave_bit = place.wave < 32 ? filter.wave_mask_low >> place.wave
                                                 : filter.wave_mask_high >> (place.wave < 64 ? place.wave - 32 : 31);
-    const ktrace_u32 workgroup = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     return blockIdx.x >= filter.block_first[0] && blockIdx.x <= filter.block_last[0] &&
            blockIdx.y >= filter.block_first[1] && blockIdx.y <= filter.block_last[1] &&
            blockIdx.z >= filter.block_first[2] && blockIdx.z <= filter.block_last[2] && sm >= filter.place_first &&
            sm <= filter.place_last && (wave_bit & 1) != 0 &&
-           (filter.workgroup_step <= 1 || workgroup % filter.workgroup_step == 0);
+           (filter.workgroup_step <= 1 || place.workgroup % filter.workgroup_step == 0);
 }
 
 /* The value of the one lane where `chosen`, for all `lanes`. Uniform in the compiler's eyes where the machine can say so,
@@ -212,15 +213,21 @@ KTRACE_DEVICE_INLINE void write_header(bool leads, ktrace_u64 header, const stru
     store_words(leads, header + 112, start.gap, 0, 0, 0);
 }
 
-/* The region of a wave that the filter let through, or dropped_region and its half. Consecutive waves of a row of workgroups
- * take consecutive partitions; where they begin moves on with time, by one in 8 us, so that many small launches, and replays
- * of one, do not fill the same partitions and leave later waves to search for others. */
+/* See KTRACE_SPREAD. */
+KTRACE_DEVICE_INLINE ktrace_u32 partition_of(const struct ktrace_control &control, ktrace_u32 index)
+{
+    const ktrace_u32 mask = control.partitions - 1, lap = index >> __popc(mask);
+    return (index + __umulhi(lap * KTRACE_SPREAD, control.partitions)) & mask;
+}
+
+/* The region of a wave that the filter let through, or dropped_region and its half. The index that says which partition moves
+ * on with time, by one in 8 us, so that many small launches, and replays of one, do not fill the same partitions. */
 KTRACE_DEVICE_INLINE ktrace_u32 claim(const struct ktrace_control &control, const wave_place &place, ktrace_u32 lanes,
                                       bool leads, anchor *start)
 {
     struct ktrace_counters *counters = (struct ktrace_counters *)control.counters;
-    const ktrace_u32 moved = blockIdx.x * place.waves + place.wave + (ktrace_u32)(wall_ns() >> 13);
-    const ktrace_u32 partition = moved & (control.partitions - 1);
+    const ktrace_u32 index = place.workgroup * place.waves + place.wave + (ktrace_u32)(wall_ns() >> 13);
+    const ktrace_u32 partition = partition_of(control, index);
     const ktrace_u64 taken = take_number(&counters->partition[partition].claims, leads);
     *start = read_anchor(); /* while the atomic is under way */
     const ktrace_u32 region = of_chosen(region_of(control, partition, taken), leads, lanes);
