@@ -2,6 +2,7 @@
 
 #include "array.h"
 #include "check.h"
+#include "options.h"
 #include "string_builder.h"
 
 #include <stdio.h>
@@ -24,20 +25,7 @@ static int read_options(struct ktrace_merge_options *out, const struct ktrace_me
 {
     const struct ktrace_merge_options defaults = KTRACE_MERGE_OPTIONS_INIT;
     *out = defaults;
-    if (given == NULL)
-        return 0;
-    if (given->struct_size < sizeof given->struct_size + sizeof given->name)
-        return kt_fail(KTRACE_ERROR_ARGUMENT,
-                       "ktrace_merge_options.struct_size is %zu: start from KTRACE_MERGE_OPTIONS_INIT",
-                       given->struct_size);
-    memcpy(out, given, given->struct_size < sizeof *out ? given->struct_size : sizeof *out);
-    const unsigned char *tail = (const unsigned char *)given;
-    for (size_t i = sizeof *out; i < given->struct_size; i++)
-        if (tail[i])
-            return kt_fail(KTRACE_ERROR_VERSION,
-                           "ktrace_merge_options has a field at byte %zu that this library (%s) does not know", i,
-                           KTRACE_VERSION_STRING);
-    return 0;
+    return kt_options_read(out, sizeof *out, given, "ktrace_merge_options");
 }
 
 static int is_given(const char *text)

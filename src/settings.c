@@ -9,6 +9,7 @@
 
 #include "backend_choice.h"
 #include "error.h"
+#include "options.h"
 #include "scan.h"
 
 /* ---- Devices ---------------------------------------------------------------------------------------------------- */
@@ -140,26 +141,11 @@ static int read_environment(struct kt_settings *settings)
 
 /* ---- Options ---------------------------------------------------------------------------------------------------- */
 
-/* Reads as many fields as the caller's struct has; a longer one from a newer header may only hold zeros behind ours. */
 static int read_options(struct ktrace_capture_options *out, const struct ktrace_capture_options *given)
 {
     const struct ktrace_capture_options defaults = KTRACE_CAPTURE_OPTIONS_INIT;
     *out = defaults;
-    if (given == NULL)
-        return KTRACE_OK;
-    if (given->struct_size < sizeof given->struct_size + sizeof given->name)
-        return kt_fail(KTRACE_ERROR_ARGUMENT,
-                       "ktrace_capture_options.struct_size is %zu: start from KTRACE_CAPTURE_OPTIONS_INIT",
-                       given->struct_size);
-    const size_t known = given->struct_size < sizeof *out ? given->struct_size : sizeof *out;
-    memcpy(out, given, known);
-    const unsigned char *tail = (const unsigned char *)given;
-    for (size_t i = sizeof *out; i < given->struct_size; i++)
-        if (tail[i])
-            return kt_fail(KTRACE_ERROR_VERSION,
-                           "ktrace_capture_options has a field at byte %zu that this library (%s) does not know", i,
-                           KTRACE_VERSION_STRING);
-    return KTRACE_OK;
+    return kt_options_read(out, sizeof *out, given, "ktrace_capture_options");
 }
 
 static int apply_options(struct kt_settings *settings, const struct ktrace_capture_options *options)

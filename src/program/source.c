@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "headers.h"
+#include "options.h"
 
 int kt_program_texts_add(struct kt_program_texts *texts, const char *text)
 {
@@ -53,25 +54,11 @@ int kt_program_option_is_standard(const char *option)
 
 /* ---- The caller's ----------------------------------------------------------------------------------------------- */
 
-/* Reads as many fields as the caller's struct has; a longer one from a newer header may only hold zeros behind ours. */
 static int read_options(struct ktrace_program_options *out, const struct ktrace_program_options *given)
 {
     const struct ktrace_program_options defaults = KTRACE_PROGRAM_OPTIONS_INIT;
     *out = defaults;
-    if (given == NULL)
-        return KTRACE_OK;
-    if (given->struct_size < sizeof given->struct_size + sizeof given->name)
-        return kt_fail(KTRACE_ERROR_ARGUMENT,
-                       "ktrace_program_options.struct_size is %zu: start from KTRACE_PROGRAM_OPTIONS_INIT",
-                       given->struct_size);
-    memcpy(out, given, given->struct_size < sizeof *out ? given->struct_size : sizeof *out);
-    const unsigned char *bytes = (const unsigned char *)given;
-    for (size_t i = sizeof *out; i < given->struct_size; i++)
-        if (bytes[i])
-            return kt_fail(KTRACE_ERROR_VERSION,
-                           "ktrace_program_options has a field at byte %zu that this library (%s) does not know", i,
-                           KTRACE_VERSION_STRING);
-    return KTRACE_OK;
+    return kt_options_read(out, sizeof *out, given, "ktrace_program_options");
 }
 
 static int copy_list(struct kt_program_texts *out, const char *const *list, size_t count, const char *field)
