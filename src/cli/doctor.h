@@ -94,6 +94,9 @@ void doctor_free_tools(struct doctor_tools *tools);
 /* A program through PATH, then, by a name of its own, in the folders (NULL ends them) that vendors install to: free() it. NULL: there is
  * none. */
 char *doctor_find_program(const char *name, const char *elsewhere_name, const char *const *elsewhere);
+/* One of the CUDA toolkit: through PATH, below CUDA_PATH and /usr/local/cuda, or as pip installed it into the environment of Python or
+ * conda that is active: free() it. NULL: there is none. */
+char *doctor_find_cuda_program(const char *name);
 
 /* ---- Saying it: doctor_text.c, doctor_json.c ----------------------------------------------------------------------- */
 

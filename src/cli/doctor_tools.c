@@ -1,6 +1,8 @@
 #include "demo.h"
 #include "doctor.h"
 
+#include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,15 +31,32 @@ char *doctor_find_program(const char *name, const char *elsewhere_name, const ch
     return found;
 }
 
-/* As cmake/KtraceCuda.cmake looks for it. */
-static char *find_nvcc(void)
+/* pip's packages, beside each Python of an environment: the newest CUDA's. */
+static char *program_of_pip(const char *environment, const char *name)
+{
+    char pattern[PATH_MAX], *out = NULL;
+    const char *base = getenv(environment);
+    const int length =
+        snprintf(pattern, sizeof pattern, "%s/lib/python3*/site-packages/nvidia/cu*/bin/%s", base ? base : "", name);
+    glob_t found;
+    if (!base || !*base || length >= (int)sizeof pattern || glob(pattern, 0, NULL, &found) != 0)
+        return NULL;
+    for (size_t i = found.gl_pathc; i > 0 && !out; i--)
+        out = access(found.gl_pathv[i - 1], X_OK) == 0 ? strdup(found.gl_pathv[i - 1]) : NULL;
+    globfree(&found);
+    return out;
+}
+
+char *doctor_find_cuda_program(const char *name)
 {
     const char *toolkit = getenv("CUDA_PATH");
     char *beside = toolkit && *toolkit ? demo_join(toolkit, "bin") : NULL;
     const char *const elsewhere[] = {beside ? beside : "/usr/local/cuda/bin", "/usr/local/cuda/bin", NULL};
-    char *found = doctor_find_program("nvcc", "nvcc", elsewhere);
+    char *found = doctor_find_program(name, name, elsewhere);
     free(beside);
-    return found;
+    if (!found)
+        found = program_of_pip("VIRTUAL_ENV", name);
+    return found ? found : program_of_pip("CONDA_PREFIX", name);
 }
 
 static char *readable(char *path)
@@ -59,7 +78,7 @@ void doctor_find_tools(struct doctor_tools *out)
         (struct doctor_tool){"replay", "recording", readable(demo_find_recording()),
                              "demo.ktrace was not installed: KTRACE_DATA_DIR names the folder that holds it"};
     out->compilers[0] =
-        (struct doctor_tool){"nvcc", "nvcc", find_nvcc(),
+        (struct doctor_tool){"nvcc", "nvcc", doctor_find_cuda_program("nvcc"),
                              "not found: install NVIDIA's CUDA toolkit (package cuda-toolkit-13-0 of NVIDIA's "
                              "repository, or pip's nvidia-cuda-nvcc), or put it into PATH"};
     out->compilers[1] =

@@ -19,21 +19,12 @@ enum { CANNOT_RUN = 126 };
 
 /* ---- Which --------------------------------------------------------------------------------------------------------- */
 
-static char *find_cuda_tool(const char *name)
-{
-    const char *toolkit = getenv("CUDA_PATH");
-    char *beside = toolkit && *toolkit ? demo_join(toolkit, "bin") : NULL;
-    const char *const elsewhere[] = {beside ? beside : "/usr/local/cuda/bin", "/usr/local/cuda/bin", NULL};
-    char *found = doctor_find_program(name, name, elsewhere);
-    free(beside);
-    return found;
-}
-
 static int fail_without_cuda_tool(const char *name, const char *path, const char *what)
 {
-    return cli_error("%s: %s was not found, which %s: it comes with NVIDIA's CUDA toolkit (package cuda-%s-13-0, or "
-                     "pip install nvidia-cuda-%s); put it into PATH, or set CUDA_PATH",
-                     path, name, what, name, name);
+    return cli_error(
+        "%s: %s was not found, which %s: it comes with NVIDIA's CUDA toolkit (package cuda-%s-13-0, or "
+        "pip install nvidia-cuda-%s in an active virtual environment); or put it into PATH, or set CUDA_PATH",
+        path, name, what, name, name);
 }
 
 /* The newest: older ones may not know the chip. */
@@ -158,7 +149,7 @@ static int run_disassembler(char **listing, const char *program, const struct li
 int lint_disassemble(char **listing, const struct lint_object *object, const char *path, const char *target,
                      int limit_s)
 {
-    char *program = object->is_nvidia ? find_cuda_tool("nvdisasm") : find_objdump();
+    char *program = object->is_nvidia ? doctor_find_cuda_program("nvdisasm") : find_objdump();
     int status;
     if (program)
         status = run_disassembler(listing, program, object, path, limit_s);
@@ -238,7 +229,7 @@ static int run_cuobjdump(struct lint_objects *out, bool *has_ptx, const char *co
 int lint_extract_cubins(struct lint_objects *out, bool *has_ptx, const char *path, int limit_s)
 {
     const char *temporary = getenv("TMPDIR");
-    char *program = find_cuda_tool("cuobjdump"), *whole = realpath(path, NULL);
+    char *program = doctor_find_cuda_program("cuobjdump"), *whole = realpath(path, NULL);
     char *folder = demo_join(temporary && *temporary ? temporary : "/tmp", "ktrace-lint-XXXXXX");
     int status;
     cli_cleanup_hold(); /* what is in the folder has names that only cuobjdump knows: a signal waits until it is gone */

@@ -256,7 +256,7 @@ def cuda_comparison(lint, cuda):
 
 def cuda_missing(lint, cuda):
     """Without the toolkit, the sentence says what brings it."""
-    nowhere = {"PATH": "", "CUDA_PATH": str(cuda.work)}
+    nowhere = {"PATH": "", "CUDA_PATH": str(cuda.work), "VIRTUAL_ENV": "", "CONDA_PREFIX": ""}
     if os.path.exists("/usr/local/cuda/bin/nvdisasm"):
         return
     cubin = cuda.work / "traced.cubin"
@@ -267,6 +267,11 @@ def cuda_missing(lint, cuda):
     (folder / "nvdisasm").write_text("#!/bin/sh\necho 'no licence' >&2\nexit 4\n")
     (folder / "nvdisasm").chmod(0o755)
     lint.refused("nvdisasm ended with exit status 4, having said 'no licence'", cubin, PATH=str(folder))
+    for environment in "VIRTUAL_ENV", "CONDA_PREFIX":  # where `pip install nvidia-cuda-nvdisasm` puts it
+        by_pip = folder / environment / "lib/python3.11/site-packages/nvidia/cu13/bin"
+        by_pip.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "nvdisasm", by_pip)
+        lint.refused("nvdisasm ended with exit status 4", cubin, **{**nowhere, environment: str(folder / environment)})
 
 
 def check_cuda(ktrace, work):
