@@ -230,8 +230,6 @@ static int start(struct ktrace_capture *capture, struct kt_backend *const *backe
         disarmed = kt_capture_disarm(capture);
         kt_fail_again(&failure);
     } else {
-        static uint32_t captures;
-        capture->facts = (struct kt_capture_facts){.number = ++captures, .is_background = is_background};
         link_live(capture);
         set_armed(capture);
         *(is_background ? &background : &window) = capture;
@@ -631,7 +629,9 @@ int kt_capture_peek_armed(struct kt_snapshot **out, struct kt_capture_facts *fac
                        : kt_fail(KTRACE_ERROR_STATE, "no capture is open in this process now, and no process-wide "
                                                      "collection is on");
     if (armed)
-        *facts = armed->facts;
+        *facts = (struct kt_capture_facts){.number = armed->origin.number,
+                                           .is_background = armed == background,
+                                           .gathered = kt_origin_reads(&armed->origin)};
     kt_state_unlock();
     return status;
 }

@@ -130,7 +130,6 @@ static int hand_over(struct kt_snapshot **out, struct ktrace_capture *capture)
     kt_origin_read_is_over(&capture->origin);
     capture->usage = (struct kt_usage){0};
     capture->modules_late = capture->devices_late = 0;
-    capture->facts.gathered++;
     return KTRACE_OK;
 }
 
@@ -212,7 +211,6 @@ int kt_capture_forget_records(struct ktrace_capture *capture)
     kt_state_lock();
     status = drop_left(capture);
     capture->modules_late = capture->devices_late = 0; /* what they could not record is forgotten as well */
-    capture->facts.gathered++;
     kt_state_unlock();
     if (status == KTRACE_OK)
         kt_capture_show_nothing(capture);

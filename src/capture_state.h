@@ -18,7 +18,6 @@ struct ktrace_capture {
     struct kt_recording_origin origin;
     int disarmed; /* modules that are attached now wait for kt_capture_rearm, or for another capture: under the state lock */
     uint32_t modules_late, devices_late; /* armed after begin, and not yet spoken of */
-    struct kt_capture_facts facts;       /* under the state lock */
 
     /* All under the operation lock. */
     struct kt_snapshot *taken; /* of recorders, by a gathering that has not come to its end; or NULL */

@@ -157,7 +157,7 @@ static int tell_reads(struct kt_process *process, const struct kt_recording_orig
         return status;
     }
     reads->capture = origin->number;
-    reads->first = reads->last = __atomic_load_n(&origin->reads, __ATOMIC_RELAXED) + 1;
+    reads->first = reads->last = kt_origin_reads(origin) + 1;
     process->reads = reads;
     process->read_count = 1;
     return 0;

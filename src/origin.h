@@ -6,10 +6,10 @@
 
 enum { KT_MAX_CLOCK_READINGS = 64 };
 
-/* Of a capture. Under the operation lock. */
+/* Of a capture. Begins under the operation lock, changes under the state lock, as a peek tells of it. */
 struct kt_recording_origin {
     uint32_t number;                                         /* of the captures of this process, from 1 */
-    uint64_t reads;                                          /* that are over; a peek is of the next one */
+    uint64_t reads;                                          /* that are over; a peek is of the next one; atomic */
     struct kt_clock_reading readings[KT_MAX_CLOCK_READINGS]; /* the first, then the latest */
     uint32_t reading_count;
     char *label; /* of its process, as the environment was when it began */
@@ -22,6 +22,10 @@ void kt_origin_end(struct kt_recording_origin *origin);
 static inline void kt_origin_read_is_over(struct kt_recording_origin *origin)
 {
     __atomic_fetch_add(&origin->reads, 1, __ATOMIC_RELAXED);
+}
+static inline uint64_t kt_origin_reads(const struct kt_recording_origin *origin)
+{
+    return __atomic_load_n(&origin->reads, __ATOMIC_RELAXED);
 }
 /* Again, at each read. */
 void kt_origin_read_clocks(struct kt_recording_origin *origin);
