@@ -31,7 +31,10 @@
  *                                     others and cross iterations: a stop closes the one whose token it is given
  *   KTRACE_RANGE_NEXT(token, name [, payload]) -> ktrace_token   a stop and a start at one instant, for the price of a stop
  *   KTRACE_INACTIVE_TOKEN(name)       a token whose stop records nothing
- *   KTRACE_PIN(x)                     x is computed before the next event, and what uses x after the last one
+ *   KTRACE_PIN(x)                     x is computed before the next event, and what uses x after the last one: it orders code, and
+ *                                     is no instruction. Where x waits for a load, an NVIDIA GPU may pass the event meanwhile
+ *   KTRACE_WAIT(x)                    the same, and what x needs has arrived before the next event: the wave waits there. On NVIDIA
+ *                                     it takes two instructions, three if x has 64 bits; on AMD a pin does wait, and this is one
  *   KTRACE_PARAM, KTRACE_ARG          hand the handle to a device function: f(int a KTRACE_PARAM), f(1 KTRACE_ARG)
  *   KTRACE_PARAM_ONLY, KTRACE_ARG_ONLY   the same for a function without other parameters
  *   KTRACE_PARAM_IF(traced), KTRACE_PARAM_ONLY_IF(traced)   the parameter in a template called from a KTRACE_KERNEL_IF kernel

@@ -50,6 +50,7 @@ __global__ void kernel_template(T *out, int n)
         for (int i = 0; i < Tile; i++)
             value = value * value + (T)1;
         KTRACE_PIN(value);
+        KTRACE_WAIT(value);
     }
     out[threadIdx.x] = value;
 }
@@ -66,6 +67,7 @@ __device__ void step(float &x KTRACE_PARAM_IF(Traced))
     KTRACE_RANGE("step");
     x = x * x + 1.0f;
     KTRACE_PIN(x);
+    KTRACE_WAIT(x);
 }
 
 template <bool Traced>

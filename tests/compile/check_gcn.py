@@ -3,6 +3,7 @@
 
     check_gcn.py disabled SOURCE...   KTRACE_ENABLE=0 gives byte for byte the code object of the source without annotations
     check_gcn.py events SOURCE...     with KTRACE_ENABLE=1 every kernel keeps the RULES below
+    check_gcn.py waits SOURCE         what its kernels load in a range is waited for before the range's end, and is not without waits
     check_gcn.py list SOURCE          print the instructions of every function, and what each kernel asks for
 
 A source's language is what its name ends in; those of LANGUAGES are compiled as several.
@@ -19,7 +20,7 @@ from toolchain import ROOT, SKIP, Case, find_llvm, run_cases
 HERE = os.path.join(ROOT, "tests", "compile")
 INCLUDE = os.path.join(ROOT, "include")
 UNANNOTATED = os.path.join(HERE, "no_ktrace")  # a device.h without annotations
-LANGUAGES = {"all_macros.c": ["c", "cl"]}
+LANGUAGES = {"all_macros.c": ["c", "cl"], "waits.c": ["c", "cl", "hip"]}
 # Made to need more registers than there are, which is not what rules about their number are for.
 PRESSURE = ("scalar_pressure.c", "vector_pressure.c")
 
@@ -277,6 +278,49 @@ def events_case(tools, source, language, chip, level, work):
     return Case(f"events: {name}", check=check)
 
 
+# What arrives later, and what it is waited for by. (Scratch is the compiler's: without optimization it keeps variables there.)
+ARRIVES = [(re.compile(r"(global|flat)_load_"), "vmcnt(0)"), (re.compile(r"ds_read|s_load_dword"), "lgkmcnt(0)")]
+
+
+def not_waited_for(build):
+    """How much arrives in the ranges of all kernels, and what of it nothing waits for before the range's end."""
+    arrivals, faults = 0, []
+    for name, code in build.recording.items():
+        found = build.events[name]
+        for begin, end in zip(found[::2], found[1::2]):
+            inside = code[begin.first + len(begin.code) : end.first]
+            for place, i in enumerate(inside):
+                waits = [wait for pattern, wait in ARRIVES if pattern.match(i.text)]
+                arrivals += bool(waits)
+                for wait in waits:
+                    if not any(j.opcode == "s_waitcnt" and wait in j.operands for j in inside[place:]):
+                        faults.append(f"{name}: {i.text} at {i.address:#x} is not waited for before the end of its range")
+    return arrivals, faults
+
+
+def waits_case(tools, source, language, chip, level, work):
+    name = f"{os.path.basename(source)} as {language} {chip} {level}"
+    base = os.path.join(work, "gcn." + name.replace(" ", ""))
+
+    def taken_apart(suffix, *flags):
+        path = gcn.compile_code_object(tools.clang, language, source, base + suffix, chip, [level, *TRACED, *flags])
+        return Build(tools, path, None, False, False)
+
+    def check():
+        build = taken_apart(".waits.co")
+        arrivals, faults = not_waited_for(build)
+        if arrivals < len(build.recording):
+            return f"only {arrivals} loads in ranges of {len(build.recording)} kernels"
+        # The rule can fail. (Without optimization what is loaded is stored, which waits.)
+        if level != "-O0":
+            arrivals, missing = not_waited_for(taken_apart(".without.co", "-DNO_WAITS"))
+            if len(missing) < arrivals:
+                return f"without waits {arrivals - len(missing)} of {arrivals} loads are waited for"
+        return "\n".join(faults) or None
+
+    return Case(f"waits: {name}", check=check)
+
+
 def print_list(tools, source, work):
     for language in languages(source):
         for chip in gcn.CHIPS:
@@ -296,7 +340,7 @@ def print_list(tools, source, work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["disabled", "events", "list"])
+    parser.add_argument("what", choices=["disabled", "events", "waits", "list"])
     parser.add_argument("sources", nargs="+")
     parser.add_argument("--work", required=True, help="folder for what is built")
     parser.add_argument("--jobs", type=int, default=2)
@@ -312,7 +356,7 @@ def main():
     if arguments.what == "list":
         print_list(tools, arguments.sources[0], work)
         return 0
-    make = disabled_case if arguments.what == "disabled" else events_case
+    make = {"disabled": disabled_case, "events": events_case, "waits": waits_case}[arguments.what]
     cases = [
         make(tools, source, language, chip, level, work)
         for source in arguments.sources

@@ -4,6 +4,7 @@
     check_sass.py disabled SOURCE...   KTRACE_ENABLE=0 gives byte for byte the code of the source without annotations
     check_sass.py events SOURCE...     with KTRACE_ENABLE=1 every kernel keeps the RULES below
     check_sass.py pairs SOURCE         every traced_X adds to bare_X what an event may add, and nothing that it must not
+    check_sass.py waits SOURCE         what a range of its kernels loads is waited for before the range's end, and is not if pinned
     check_sass.py list SOURCE          print the instructions of every function, to look at
 """
 
@@ -20,11 +21,20 @@ HERE = os.path.join(ROOT, "tests", "compile")
 INCLUDE = os.path.join(ROOT, "include")
 UNANNOTATED = os.path.join(HERE, "no_ktrace")  # a device.h without annotations
 # The matrix' own source is made for all of them; examples may use what only newer ones have.
-ARCHITECTURES = {"all_macros.cu": ["sm_75", "sm_90", "sm_100"], "event_pairs.cu": ["sm_80", "sm_90", "sm_100", "sm_120"]}
+ARCHITECTURES = {
+    "all_macros.cu": ["sm_75", "sm_90", "sm_100"],
+    "event_pairs.cu": ["sm_80", "sm_90", "sm_100", "sm_120"],
+    "waits.cu": ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"],
+}
 
 
 def clock_reads(code):
     return [i for i in code if i.opcode.startswith(("CS2R", "S2UR", "S2R")) and "SR_CLOCKLO" in i.operands]
+
+
+def event_reads(code):
+    """Places of the clock reads that are events'."""
+    return [place for place, i in enumerate(code) if i.opcode == "CS2R.32" and "SR_CLOCKLO" in i.operands]
 
 
 # Rules of `events`: functions of (function name, its instructions) that return a sentence when broken, else None.
@@ -79,6 +89,81 @@ def sites_are_immediates(_, code):
         if writer and len(re.findall(r"\bU?R\d+", writer.operands.split(",", 1)[1])) > 1:
             return f"{writer.text} takes the site from a register, for the clock read at {read.address:#x}"
     return None
+
+
+@rule
+def waits_do_nothing_else(_, code):
+    """A wait's PMTRIG triggers nothing, and is executed where a comparison says so only."""
+    for i in code:
+        if i.opcode == "PMTRIG" and (i.operands != "0x0" or not i.predicate):
+            return f"{i.text} at {i.address:#x}"
+    return None
+
+
+# What arrives later than the instruction behind it is issued.
+ARRIVES = re.compile(r"^(LDG|LDS|MUFU|F2F)(\.|$)")
+
+
+def registers(operand):
+    """Numbers of registers in the text of operands."""
+    return {int(number) for number in re.findall(r"\bR(\d+)", operand)}
+
+
+def written(instruction):
+    first = int(instruction.operands.split(",")[0].strip().removeprefix("R"))
+    pair = re.search(r"\.64(\.|$)", instruction.opcode) and instruction.opcode.startswith("L") or ".F64." in instruction.opcode
+    return {first, first + 1} if pair else {first}
+
+
+def not_waited_for(code):
+    """How much arrives in the ranges of a function, and what of it nothing reads before the range's end. (A warp issues
+    in order: an instruction that reads a register has the warp wait for it.)"""
+    arrivals, faults = 0, []
+    reads = event_reads(code)
+    for begin, end in zip(reads[::2], reads[1::2]):
+        for place in range(begin, end):
+            if not ARRIVES.match(code[place].opcode):
+                continue
+            arrivals += 1
+            waiting = written(code[place])
+            for later in code[place + 1 : end]:
+                # A pair may be named by its first register, as what FP64 reads is.
+                waiting -= registers(later.operands.split(",", 1)[-1])
+            if waiting:
+                faults.append(f"{code[place].text} at {code[place].address:#x} is not read before the end of its range")
+    return arrivals, faults
+
+
+def waits_cases(nvcc, nvdisasm, source, arch, work):
+    def functions(name, *flags):
+        cubin = os.path.join(work, f"waits.{arch}.{name}.cubin")
+        sass.compile_cubin(nvcc, source, cubin, [*flags, f"-I{INCLUDE}", "-DKTRACE_ENABLE=1"], arch)
+        return sass.instructions(nvdisasm, cubin)
+
+    def waits():
+        faults = []
+        for name, code in functions("waits").items():
+            arrivals, missing = not_waited_for(code)
+            faults += [f"{name}: {fault}" for fault in missing]
+            faults += [] if arrivals else [f"{name}: nothing arrives in its ranges"]
+        return "\n".join(faults) or None
+
+    def pins():
+        """The rule can fail: pins have nothing wait. (A bool is compared with 0 where it is loaded.)"""
+        waited = {name for name, code in functions("pins", "-DPINS_ONLY").items() if not not_waited_for(code)[1]}
+        return f"pins wait, too, in {', '.join(waited)}" if waited != {"load_bool"} else None
+
+    def debug():
+        """Without optimization what is loaded is stored, which waits for it; the wait itself is there all the same, behind a
+        branch that joins."""
+        without, recording = [], 0
+        for name, code in functions("debug", "-G").items():
+            recording += len(event_reads(code)) > 0
+            if event_reads(code) and not any(i.opcode == "PMTRIG" and i.operands == "0x0" for i in code):
+                without.append(name)
+        return f"no wait in {', '.join(without)}" if without or not recording else None
+
+    return [Case(f"waits {arch}", check=waits), Case(f"pins {arch}", check=pins), Case(f"waits {arch} -G", check=debug)]
 
 
 def pair_cases(nvcc, nvdisasm, source, arch, work):
@@ -162,7 +247,7 @@ def events_case(nvcc, nvdisasm, source, arch, work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["disabled", "events", "pairs", "list"])
+    parser.add_argument("what", choices=["disabled", "events", "pairs", "waits", "list"])
     parser.add_argument("sources", nargs="+")
     parser.add_argument("--work", required=True, help="folder for what is built")
     parser.add_argument("--nvcc")
@@ -199,6 +284,8 @@ def main():
                     cases.append(disabled_case(nvcc, source, arch, flags, work))
             elif arguments.what == "pairs":
                 cases.extend(pair_cases(nvcc, nvdisasm, source, arch, work))
+            elif arguments.what == "waits":
+                cases.extend(waits_cases(nvcc, nvdisasm, source, arch, work))
             else:
                 cases.append(events_case(nvcc, nvdisasm, source, arch, work))
         if arguments.what == "disabled":

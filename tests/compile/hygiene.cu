@@ -21,6 +21,7 @@ __device__ void inside(int x KTRACE_PARAM)
     KTRACE_RANGE_PUSH("push");
     KTRACE_RANGE_POP();
     KTRACE_PIN(x);
+    KTRACE_WAIT(x);
 }
 } // namespace user
 

@@ -393,6 +393,8 @@ KTRACE_DEVICE_INLINE void ktrace_leave_range(const struct ktrace_range *range)
 #else
 #define KTRACE_PIN(x) ((void)(x))
 #endif
+/* The compiler proper puts s_waitcnt before an asm that names a register which a load writes: a pin waits. */
+#define KTRACE_WAIT(x) KTRACE_STATEMENT(KTRACE_IF_TRACED { KTRACE_PIN(x); })
 
 /* ---- Registration ---------------------------------------------------------------------------------------------------- */
 

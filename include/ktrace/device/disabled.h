@@ -38,6 +38,7 @@ __attribute__((host, device))
 #define KTRACE_RANGE_NEXT(token, ...) (KTRACE_DISABLED_EVENT(__VA_ARGS__), (token))
 #define KTRACE_INACTIVE_TOKEN(name) ((void)sizeof(name ""), (ktrace_token)0)
 #define KTRACE_PIN(x)
+#define KTRACE_WAIT(x)
 #define KTRACE_PARAM
 #define KTRACE_ARG
 #if defined(__cplusplus)

@@ -8,7 +8,7 @@
  * device function that is itself not inlined may be annotated: its lanes meet at their own events.
  *
  * nvidia_payload.h: what an event can carry. nvidia_event.h: sites and events. nvidia_wave.h: the control block, a wave's
- * start and end. macros.h: their names and arguments. This file: handles, pins, what each annotation is, registration.
+ * start and end. macros.h: their names and arguments. This file: handles, pins and waits, what each annotation is, registration.
  */
 #ifndef KTRACE_DEVICE_NVIDIA_H
 #define KTRACE_DEVICE_NVIDIA_H
@@ -102,7 +102,32 @@ struct range {
 template <class Wave, class... Rest>
 range(Wave &, Rest...) -> range<Wave>;
 
-/* ---- Pins ------------------------------------------------------------------------------------------------------- */
+/* ---- Pins and waits --------------------------------------------------------------------------------------------- */
+
+/* A pin is an asm that takes the value and gives it back: it orders code for the compiler proper. ptxas, which comes behind it,
+ * sees nothing there, and reads a clock while what the value needs is under way. A wait is two instructions more, ISETP and a
+ * PMTRIG that it predicates: ptxas keeps PMTRIG, a trigger for profilers, in order with clock reads, and the warp cannot pass it
+ * before the value is there. It triggers nothing: its mask is 0. `other` is a register whose value ptxas cannot know: a
+ * constant would be compared at compile time with what else is known of the value, such as that it was a byte. */
+#define KTRACE_HOLDS(type, constraint, compare) \
+    KTRACE_DEVICE_INLINE void hold(type &value) \
+    { \
+        asm volatile("" : "+" constraint(value)); \
+    } \
+    KTRACE_DEVICE_INLINE void hold(type &value, ktrace_u32 other) \
+    { \
+        asm volatile("{ .reg .pred p; .reg .u32 l, h; " compare " @p pmevent.mask 0; }" \
+                     : "+" constraint(value) \
+                     : "r"(other)); \
+    }
+#define KTRACE_COMPARE_64 "mov.b64 {l, h}, %0; setp.eq.u32 p, l, %1; setp.eq.and.u32 p, h, %1, p;"
+KTRACE_HOLDS(unsigned short, "h", "cvt.u32.u16 l, %0; setp.eq.u32 p, l, %1;")
+KTRACE_HOLDS(unsigned int, "r", "setp.eq.u32 p, %0, %1;")
+KTRACE_HOLDS(float, "f", "setp.eq.b32 p, %0, %1;")
+KTRACE_HOLDS(unsigned long long, "l", KTRACE_COMPARE_64)
+KTRACE_HOLDS(double, "d", KTRACE_COMPARE_64)
+#undef KTRACE_COMPARE_64
+#undef KTRACE_HOLDS
 
 template <class T>
 struct is_const {
@@ -112,57 +137,39 @@ template <class T>
 struct is_const<const T> {
     static constexpr bool value = true;
 };
-template <unsigned Bytes>
-struct pin_as;
-template <>
-struct pin_as<1> {
-    template <class T>
-    static KTRACE_DEVICE_INLINE void pin(T &value)
-    {
+template <class T, class... Other>
+KTRACE_DEVICE_INLINE void hold(T &value, Other... other)
+{
+    static_assert(!is_const<T>::value, "ktrace: KTRACE_PIN and KTRACE_WAIT take a variable that is not const");
+    static_assert(
+        sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
+        "ktrace: KTRACE_PIN and KTRACE_WAIT take a value of 1, 2, 4 or 8 bytes; take the members of a larger one");
+    if constexpr (sizeof(T) == 1) {
         unsigned int word = (unsigned int)value;
-        asm volatile("" : "+r"(word));
+        hold(word, other...);
         value = (T)word;
+    } else if constexpr (sizeof(T) == 2) {
+        hold(reinterpret_cast<unsigned short &>(value), other...);
+    } else if constexpr (sizeof(T) == 4) {
+        hold(reinterpret_cast<unsigned int &>(value), other...);
+    } else if constexpr (sizeof(T) == 8) {
+        hold(reinterpret_cast<unsigned long long &>(value), other...);
     }
-};
-template <>
-struct pin_as<2> {
-    template <class T>
-    static KTRACE_DEVICE_INLINE void pin(T &value)
-    {
-        asm volatile("" : "+h"(reinterpret_cast<unsigned short &>(value)));
-    }
-};
-template <>
-struct pin_as<4> {
-    template <class T>
-    static KTRACE_DEVICE_INLINE void pin(T &value)
-    {
-        asm volatile("" : "+r"(reinterpret_cast<unsigned int &>(value)));
-    }
-};
-template <>
-struct pin_as<8> {
-    template <class T>
-    static KTRACE_DEVICE_INLINE void pin(T &value)
-    {
-        asm volatile("" : "+l"(reinterpret_cast<unsigned long long &>(value)));
-    }
-};
+}
+
 template <class T>
 KTRACE_DEVICE_INLINE void pin(T &value)
 {
-    static_assert(!is_const<T>::value, "ktrace: KTRACE_PIN takes a variable that is not const");
-    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
-                  "ktrace: KTRACE_PIN takes a value of 1, 2, 4 or 8 bytes; pin the members of a larger one");
-    pin_as<sizeof(T)>::pin(value);
+    hold(value);
 }
-KTRACE_DEVICE_INLINE void pin(float &value)
+template <class T>
+KTRACE_DEVICE_INLINE void wait(const ktrace_wave &wave, T &value)
 {
-    asm volatile("" : "+f"(value));
+    hold(value, wave.ring_high);
 }
-KTRACE_DEVICE_INLINE void pin(double &value)
+template <class T>
+KTRACE_DEVICE_INLINE void wait(const untraced_wave &, T &)
 {
-    asm volatile("" : "+d"(value));
 }
 
 } /* namespace ktrace_detail */
@@ -207,6 +214,7 @@ KTRACE_DEVICE_INLINE void pin(double &value)
 #define KTRACE_RANGE(...) KTRACE_SELECT(KTRACE_RANGE_1, KTRACE_RANGE_2, __VA_ARGS__)
 #define KTRACE_RANGE_POP() ((void)::ktrace_detail::record(KTRACE_HANDLE, ::ktrace_detail::pop_site()))
 #define KTRACE_PIN(x) ::ktrace_detail::pin(x)
+#define KTRACE_WAIT(x) ::ktrace_detail::wait(KTRACE_HANDLE, x)
 #define KTRACE_PARAM_ONLY ktrace_wave &KTRACE_HANDLE
 #define KTRACE_PARAM_ONLY_IF(traced) typename ::ktrace_detail::choose<(traced)>::parameter &KTRACE_HANDLE
 

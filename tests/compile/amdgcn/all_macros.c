@@ -99,6 +99,7 @@ KERNEL tokens(GLOBAL float *out, int n)
         next = KTRACE_RANGE_NEXT(next, "next with payload", i);
         x = x * x + 1;
         KTRACE_PIN(x);
+        KTRACE_WAIT(x);
     }
     KTRACE_RANGE_STOP(next, 1.0);
     next = KTRACE_RANGE_START("start");

@@ -38,6 +38,7 @@ __global__ void kernel_template(T *out, int n)
         for (int i = 0; i < Tile; i++)
             value = value * value + (T)1;
         KTRACE_PIN(value);
+        KTRACE_WAIT(value);
     }
     out[__builtin_amdgcn_workitem_id_x()] = value;
 }
@@ -54,6 +55,7 @@ __device__ __attribute__((always_inline)) inline void step(float &x KTRACE_PARAM
     KTRACE_RANGE("step");
     x = x * x + 1.0f;
     KTRACE_PIN(x);
+    KTRACE_WAIT(x);
 }
 
 template <bool Traced>

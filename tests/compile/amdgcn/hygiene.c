@@ -84,6 +84,9 @@ behind:
     KTRACE_PIN(f);
     KTRACE_PIN(d);
     KTRACE_PIN(l);
+    KTRACE_WAIT(f);
+    KTRACE_WAIT(d);
+    KTRACE_WAIT(l);
     p[10] = (int)(f + d) + (int)l;
     if (lane == 3)
         return;

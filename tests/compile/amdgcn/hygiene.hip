@@ -24,6 +24,7 @@ INLINE void inside(int x KTRACE_PARAM)
     KTRACE_RANGE_PUSH("push");
     KTRACE_RANGE_POP();
     KTRACE_PIN(x);
+    KTRACE_WAIT(x);
 }
 extern "C" __global__ void in_a_namespace(int *p)
 {

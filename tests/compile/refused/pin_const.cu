@@ -1,4 +1,4 @@
-// expect: KTRACE_PIN takes a variable that is not const
+// expect: KTRACE_PIN and KTRACE_WAIT take a variable that is not const
 #define KTRACE_ENABLE 1
 #include <ktrace/device.h>
 

@@ -1,4 +1,4 @@
-// expect: ktrace: KTRACE_PIN takes a value of 1, 2, 4 or 8 bytes
+// expect: ktrace: KTRACE_PIN and KTRACE_WAIT take a value of 1, 2, 4 or 8 bytes
 #define KTRACE_ENABLE 1
 #include <ktrace/device.h>
 

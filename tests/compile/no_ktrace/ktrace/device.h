@@ -10,6 +10,7 @@
 #define KTRACE_RANGE_PUSH(...)
 #define KTRACE_RANGE_POP(...)
 #define KTRACE_PIN(...)
+#define KTRACE_WAIT(...)
 #define KTRACE_PARAM
 #define KTRACE_ARG
 #if defined(__cplusplus)
