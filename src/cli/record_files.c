@@ -104,15 +104,17 @@ static int make_session(struct record_files *files)
                      *files->shown ? files->shown : ".", strerror(error));
 }
 
-/* Said before the program runs. That of a file that comes meanwhile is not. */
+/* Said before the program runs. What comes there meanwhile is not. */
 static int check_free(const struct record_files *files)
 {
     struct stat there;
-    char *path = files->was_named && !files->may_replace ? join_name(files, 0, "", files->suffix) : NULL;
-    const bool taken = path && lstat(path, &there) == 0;
-    const int status =
-        taken ? cli_error("%s: exists already: name another output with '-o', or replace it with '--force'", path)
-              : CLI_OK;
+    char *path = files->was_named ? join_name(files, 0, "", files->suffix) : NULL;
+    int status = CLI_OK;
+    if (path && lstat(path, &there) == 0 && !files->may_replace)
+        status = cli_error("%s: exists already: name another output with '-o', or replace it with '--force'", path);
+    else if (path && lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        status = cli_error("%s: '--force' replaces files, and this is a %s: name a file with '-o'", path,
+                           S_ISLNK(there.st_mode) ? "symbolic link" : "device, a pipe or a socket");
     free(path);
     return status;
 }
@@ -177,11 +179,19 @@ static void name_middle(struct kt_string *out, const struct record_files *files,
         kt_string_printf(out, ".%s", placed->name);
 }
 
-/* A name that nobody has is made ours by an empty file. 0, or -1 with errno. */
+/* A name that nobody has is made ours by an empty file. A file is ours if it may be replaced; a device, a pipe or a link, which
+ * a trace would be put in the place of, never is. 0, or -1 with errno. */
 static int reserve(const char *path, bool may_replace)
 {
-    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (may_replace ? 0 : O_EXCL), 0666);
-    return file < 0 ? -1 : close(file);
+    struct stat there;
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0)
+        return close(file);
+    const int error = errno;
+    if (error == EEXIST && may_replace && lstat(path, &there) == 0 && S_ISREG(there.st_mode))
+        return 0;
+    errno = error;
+    return -1;
 }
 
 /* All with this number. 0, or an error of errno.h. */

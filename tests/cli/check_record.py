@@ -517,6 +517,31 @@ class Files(Case):
         self.assertEqual(path.read_text(), "mine")
         self.assert_recorded(self.record("load", "launch", options=("-o", "a.ktrace", "--force")), [1])
 
+    def test_force_replaces_files_alone(self):
+        target = os.path.join(self.folder, "target")
+        pathlib.Path(target).write_text("mine")
+        os.mkfifo(os.path.join(self.folder, "pipe"))
+        os.symlink("target", os.path.join(self.folder, "link"))
+        os.symlink("nowhere", os.path.join(self.folder, "dangling"))
+        before = self.files()
+        for name, kind in (("pipe", "device, a pipe or a socket"), ("link", "symbolic link"), ("dangling", "symbolic link")):
+            done = self.record("load", "launch", options=("-o", name, "--force"))
+            self.assertEqual((done.status, done.out), (1, ""))
+            self.assertEqual(done.error, f"ktrace: {name}: '--force' replaces files, and this is a {kind}: name a file "
+                                         "with '-o'\n")
+        self.assertEqual(self.files(), before)
+        self.assertEqual(pathlib.Path(target).read_text(), "mine")
+
+    def test_force_of_several_replaces_files_alone(self):
+        """Here the names are known at the end: others are taken."""
+        pathlib.Path(self.folder, "run.1.record_program.ktrace").write_text("old")
+        os.mkfifo(os.path.join(self.folder, "run.2.record_program.ktrace"))
+        done = self.run_command(arguments.ktrace, "record", "-o", "run.ktrace", "--force", "--", "sh", "-c",
+                                '"$PROGRAM" load launch; "$PROGRAM" load launch=2')
+        self.assertEqual(done.status, 0, done.error)
+        self.assertEqual([self.launches(f"run_1.{i}.record_program.ktrace") for i in (1, 2)], [1, 2])
+        self.assertEqual(pathlib.Path(self.folder, "run.1.record_program.ktrace").read_text(), "old")
+
     def test_folder(self):
         os.mkdir(f"{self.folder}/my traces")
         for output, name in (("my traces", "record_program"), ("my traces/", "record_program_1"), ("my traces/x y.ktrace", "x y")):
