@@ -84,20 +84,37 @@ static int is_number(const char *text)
     return text && *text && strspn(text, "0123456789") == strlen(text);
 }
 
+/* Without leading zeros; NULL: there is none. `*before` is what to say before it. */
+static const char *find_rank(const char **before, const char *(*variable)(const char *name))
+{
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        const char *rank = variable(ranks[i].variable);
+        if (!is_number(rank))
+            continue;
+        *before = ranks[i].before;
+        rank += strspn(rank, "0");
+        return *rank ? rank : rank - 1;
+    }
+    return NULL;
+}
+
 int kt_origin_label(char **out, const char *(*variable)(const char *name))
 {
     struct kt_string label = KT_STRING_INIT;
-    const char *given = variable("KTRACE_LABEL");
-    kt_string_append(&label, given ? given : "");
-    for (size_t i = 0; i < sizeof ranks / sizeof *ranks && !label.length; i++) {
-        const char *rank = variable(ranks[i].variable);
-        if (is_number(rank)) {
-            const char *digits = rank + strspn(rank, "0");
-            kt_string_append(&label, ranks[i].before);
-            kt_string_append(&label, *digits ? digits : "0");
-        }
+    const char *given = variable("KTRACE_LABEL"), *before, *rank;
+    if (given && *given) {
+        kt_string_append(&label, given);
+    } else if ((rank = find_rank(&before, variable)) != NULL) {
+        kt_string_append(&label, before);
+        kt_string_append(&label, rank);
     }
     return kt_string_take(out, &label);
+}
+
+const char *kt_origin_rank(void)
+{
+    const char *before;
+    return find_rank(&before, environment);
 }
 
 /* ---- The process and its host ------------------------------------------------------------------------------------- */

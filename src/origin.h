@@ -37,5 +37,7 @@ int kt_origin_tell(struct kt_process *process, const struct kt_recording_origin 
 /* The label of a process with that environment: KTRACE_LABEL, or "rank 3" by a launcher's variables; "" where there is none.
  * `*out` is the caller's. */
 int kt_origin_label(char **out, const char *(*variable)(const char *name));
+/* The number that a launcher gave this process, in digits; NULL: none. It is the environment's. */
+const char *kt_origin_rank(void);
 
 #endif

@@ -45,5 +45,5 @@ void kt_record_program_name(char *name, size_t bytes, const char *const *argumen
         program = base_name(script);
     const size_t length = strlen(program);
     const int has_suffix = script && length > 3 && strcmp(program + length - 3, ".py") == 0;
-    snprintf(name, bytes, "%.*s", (int)(has_suffix ? length - 3 : length), *program ? program : "");
+    snprintf(name, bytes, "%.*s", (int)(has_suffix ? length - 3 : length), program);
 }

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "backend/host_clock.h"
 #include "error.h"
 #include "export/export.h"
 #include "log.h"
+#include "origin.h"
 #include "string_builder.h"
 
 const char *const kt_record_words[KT_RECORD_WORDS] = {
@@ -108,18 +109,6 @@ static void put_line(struct kt_string *text, enum kt_record_word word, const cha
 
 /* ---- The file of this process --------------------------------------------------------------------------------------- */
 
-/* What launchers call it: torchrun, Open MPI, MPICH and Intel MPI, Slurm. */
-static const char *rank(void)
-{
-    static const char *const variables[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = getenv(variables[i]);
-        if (value && *value && strspn(value, "0123456789") == strlen(value))
-            return value;
-    }
-    return "";
-}
-
 /* The arguments as the kernel has them, each with a NUL behind it. */
 static size_t read_arguments(char bytes[COMMAND_BYTES])
 {
@@ -154,18 +143,17 @@ static void name_process(const char *bytes, size_t length)
 static void put_head(struct kt_string *text)
 {
     char *bytes = malloc(COMMAND_BYTES);
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    const char *rank = kt_origin_rank();
     kt_string_printf(text, "%s %d %ld %llu\n", kt_record_words[KT_RECORD_PROCESS], KT_RECORD_VERSION, (long)getpid(),
-                     (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec);
+                     (unsigned long long)kt_host_now_ns());
     put_line(text, KT_RECORD_PROGRAM, process_name);
     if (bytes) {
         join_arguments(bytes, read_arguments(bytes));
         put_line(text, KT_RECORD_COMMAND, bytes);
     }
     free(bytes);
-    if (*rank())
-        put_line(text, KT_RECORD_RANK, rank());
+    if (rank)
+        put_line(text, KT_RECORD_RANK, rank);
 }
 
 /* Unlike that of flock, a lock of fcntl is not inherited by children. */

@@ -22,7 +22,7 @@ enum kt_record_word {
     KT_RECORD_PROCESS,    /* first: KT_RECORD_VERSION, the process id, and its begin: nanoseconds of the host's clock */
     KT_RECORD_PROGRAM,    /* its name: kt_record_program_name */
     KT_RECORD_COMMAND,    /* its arguments, with blanks between */
-    KT_RECORD_RANK,       /* that a launcher such as mpirun or torchrun gave it */
+    KT_RECORD_RANK,       /* that a launcher such as mpirun or torchrun gave it: kt_origin_rank */
     KT_RECORD_COLLECTING, /* from here on there is something to lose */
     KT_RECORD_TRACE,      /* a file, and its numbers: struct kt_record_numbers */
     KT_RECORD_WARNING,    /* of the trace before */

@@ -16,9 +16,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "backend/host_clock.h"
 #include "error.h"
 #include "own_thread.h"
 #include "record_captures.h"
@@ -28,7 +28,8 @@
  * is somebody out of patience; within AGAIN_MS, it was sent in two ways. */
 enum { SIGNAL_MS = 10000, FAULT_MS = 5000, HOLD_MS = 500, AGAIN_MS = 2000, LOCKS_MS = 3000, PAUSE_MS = 2 };
 
-/* Those that end a process which does not handle them, but SIGKILL. */
+/* What ends a process which does not handle it: signals that are sent for that, but SIGKILL, and faults. Left out are those of a
+ * debugger, of profiling and of real time, which nobody sends to a process that does not ask for them. */
 static const int deadly[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE, SIGSEGV,
                              SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 
@@ -39,13 +40,6 @@ static int number;       /* of the first signal */
 static int64_t begin_ms; /* when that came */
 static int is_saved;
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Of the thread that has it, and not sent by somebody: there is nothing to return to. */
 static int is_fault(int signal_number)
 {
@@ -55,7 +49,7 @@ static int is_fault(int signal_number)
 
 static void wait_until_saved(int64_t end_ms)
 {
-    while ((!__atomic_load_n(&is_saved, __ATOMIC_ACQUIRE) || kt_record_is_saving()) && now_ms() < end_ms)
+    while ((!__atomic_load_n(&is_saved, __ATOMIC_ACQUIRE) || kt_record_is_saving()) && kt_monotonic_ms() < end_ms)
         poll(NULL, 0, PAUSE_MS);
 }
 
@@ -97,7 +91,7 @@ static void *kill_in_time(void *unused)
     wait_for(&to_killer);
     sem_post(&to_saver);
     const int signal_number = __atomic_load_n(&number, __ATOMIC_ACQUIRE);
-    wait_until_saved(now_ms() + SIGNAL_MS);
+    wait_until_saved(kt_monotonic_ms() + SIGNAL_MS);
     if (!is_fault(signal_number)) /* otherwise its thread does, with a core that shows where */
         die(signal_number);
     return NULL;
@@ -110,7 +104,7 @@ static void save_and_die(int signal_number)
 {
     const int error = errno;
     int first = 0;
-    const int64_t now = now_ms();
+    const int64_t now = kt_monotonic_ms();
     if (getpid() != owner) /* a child, of vfork even in the memory of its parent */
         die(signal_number);
     if (__atomic_compare_exchange_n(&number, &first, signal_number, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -129,8 +123,8 @@ static void save_and_die(int signal_number)
 
 void kt_record_await_death(void)
 {
-    const int64_t end_ms = now_ms() + SIGNAL_MS + AGAIN_MS;
-    while (owner == getpid() && __atomic_load_n(&number, __ATOMIC_ACQUIRE) && now_ms() < end_ms)
+    const int64_t end_ms = kt_monotonic_ms() + SIGNAL_MS + AGAIN_MS;
+    while (owner == getpid() && __atomic_load_n(&number, __ATOMIC_ACQUIRE) && kt_monotonic_ms() < end_ms)
         poll(NULL, 0, PAUSE_MS);
 }
 

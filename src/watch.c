@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "backend/host_clock.h"
 #include "capture.h"
 #include "error.h"
 #include "log.h"
@@ -58,18 +58,17 @@ static void take_look(struct look *look)
 {
     struct kt_snapshot *snapshot = NULL;
     struct kt_capture_facts facts = {0};
-    struct timespec now;
     size_t bytes = 0;
     *look = (struct look){.trace = NULL};
     int status = kt_capture_peek_armed(&snapshot, &facts);
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t now_ns = kt_host_clock_ns(CLOCK_MONOTONIC);
     if (status == KTRACE_OK)
         status = kt_snapshot_save_memory(&look->trace, &bytes, snapshot);
     kt_snapshot_destroy(snapshot);
     look->facts = (struct kt_watch_answer){.flags = facts.is_background ? KT_WATCH_PROCESS_WIDE : 0,
                                            .capture = facts.number,
                                            .gathered = facts.gathered,
-                                           .now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+                                           .now_ns = now_ns,
                                            .trace_bytes = bytes};
     if (status < 0)
         fail_look(look, status);
@@ -117,7 +116,7 @@ static void ask_for_look(void)
     const int begins = !busy;
     if (begins) {
         busy = 1;
-        begin_ms = kt_watch_now_ms();
+        begin_ms = kt_monotonic_ms();
     }
     pthread_mutex_unlock(&lock);
     if (begins)
@@ -129,7 +128,7 @@ static int collect_look(struct look *out, int64_t *since_ms)
 {
     pthread_mutex_lock(&lock);
     const int is_there = !busy;
-    *since_ms = kt_watch_now_ms() - begin_ms;
+    *since_ms = kt_monotonic_ms() - begin_ms;
     if (is_there) {
         *out = latest;
         latest = (struct look){.trace = NULL};
@@ -142,7 +141,7 @@ static int collect_look(struct look *out, int64_t *since_ms)
 static void await_look(struct look *out, int64_t deadline_ms)
 {
     int64_t since_ms, left_ms;
-    while (!collect_look(out, &since_ms) && (left_ms = deadline_ms - kt_watch_now_ms()) > 0) {
+    while (!collect_look(out, &since_ms) && (left_ms = deadline_ms - kt_monotonic_ms()) > 0) {
         struct pollfd polls[2] = {{.fd = descriptors.ready, .events = POLLIN},
                                   {.fd = descriptors.stop, .events = POLLIN}};
         if (poll(polls, 2, (int)left_ms) > 0 && polls[1].revents)
@@ -170,7 +169,7 @@ static int is_welcome(int connection)
 static void send_look(int connection, const struct look *look)
 {
     uint8_t header[KT_WATCH_ANSWER_BYTES];
-    const int64_t deadline_ms = kt_watch_now_ms() + kt_watch_transfer_ms(look->facts.trace_bytes);
+    const int64_t deadline_ms = kt_monotonic_ms() + kt_watch_transfer_ms(look->facts.trace_bytes);
     kt_watch_encode_answer(header, &look->facts);
     if (kt_watch_send(connection, header, sizeof header, descriptors.stop, deadline_ms) == KTRACE_OK &&
         kt_watch_send(connection, look->sentence, look->facts.sentence_bytes, descriptors.stop, deadline_ms) ==
@@ -183,7 +182,7 @@ static void answer(int connection)
     uint8_t frame[KT_WATCH_REQUEST_BYTES];
     struct kt_watch_request request;
     struct look look = {.trace = NULL};
-    int64_t now_ms = kt_watch_now_ms();
+    int64_t now_ms = kt_monotonic_ms();
     if (!is_welcome(connection) ||
         kt_watch_receive(connection, frame, sizeof frame, descriptors.stop, now_ms + REQUEST_MS) < 0)
         return;
@@ -191,7 +190,7 @@ static void answer(int connection)
     if (status < 0) {
         fail_look(&look, status);
     } else {
-        now_ms = kt_watch_now_ms();
+        now_ms = kt_monotonic_ms();
         ask_for_look();
         await_look(&look, now_ms + request.patience_ms);
     }
@@ -256,8 +255,8 @@ static void end_watching(void)
         return;
     count_up(descriptors.stop);
     pthread_join(listening, NULL); /* nobody asks for a look any more */
-    for (const int64_t end_ms = kt_watch_now_ms() + END_MS; is_busy();) {
-        if (kt_watch_now_ms() >= end_ms)
+    for (const int64_t end_ms = kt_monotonic_ms() + END_MS; is_busy();) {
+        if (kt_monotonic_ms() >= end_ms)
             return;
         poll(NULL, 0, 5);
     }

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "backend/host_clock.h"
 #include "error.h"
 #include "reader.h"
 
@@ -103,13 +103,6 @@ socklen_t kt_watch_address(struct sockaddr_un *out, uint64_t pid_namespace, pid_
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-int64_t kt_watch_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int64_t kt_watch_transfer_ms(uint64_t bytes)
 {
     enum { AT_LEAST_MS = 5000, SLOWEST_BYTES_PER_MS = 4096 };
@@ -121,7 +114,7 @@ static int wait_for(int descriptor, short events, int stop, int64_t deadline_ms)
 {
     for (;;) {
         struct pollfd polls[2] = {{.fd = descriptor, .events = events}, {.fd = stop, .events = POLLIN}};
-        const int64_t left_ms = deadline_ms - kt_watch_now_ms();
+        const int64_t left_ms = deadline_ms - kt_monotonic_ms();
         if (left_ms <= 0)
             return kt_fail(KTRACE_ERROR_IO, "the other side is silent");
         const int ready = poll(polls, 2, left_ms > 1000 ? 1000 : (int)left_ms);

@@ -56,8 +56,6 @@ int kt_watch_decode_answer(struct kt_watch_answer *out, const uint8_t in[KT_WATC
 /* The address of process `pid` of that pid namespace, and its length. */
 socklen_t kt_watch_address(struct sockaddr_un *out, uint64_t pid_namespace, pid_t pid);
 
-/* CLOCK_MONOTONIC */
-int64_t kt_watch_now_ms(void);
 /* All of `bytes` until `deadline_ms`, of a descriptor that does not block. `stop`, if not negative, ends it once there is
  * something to read from. KTRACE_ERROR_IO: too late, stopped, or the other side is gone, as the sentence says. */
 int kt_watch_receive(int descriptor, void *data, size_t bytes, int stop, int64_t deadline_ms);

@@ -2,6 +2,8 @@
 #include "cleanup.h"
 #include "progress.h"
 
+#include "../backend/host_clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { KEPT_BYTES = 64 * 1024, LONGEST_LIMIT_S = 24 * 60 * 60 };
@@ -36,13 +37,6 @@ __attribute__((noreturn)) static void be_child(pid_t parent, int output, int (*b
 }
 
 /* ---- In the command ---------------------------------------------------------------------------------------------- */
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Its process id, with `*output` to read from; -1 after cli_error. */
 static pid_t start(int *output, int (*body)(void *), void *context)
@@ -97,7 +91,7 @@ static void attend(struct cli_child *out, pid_t process, int output, int64_t end
 {
     struct pollfd poll_output = {.fd = output, .events = POLLIN};
     while (reap(&out->status, process, WNOHANG) == 0) {
-        if (now_ms() >= end_ms) {
+        if (kt_monotonic_ms() >= end_ms) {
             out->was_stopped = true;
             kill(process, SIGKILL);
             while (reap(&out->status, process, 0) < 0 && errno == EINTR)
@@ -114,7 +108,7 @@ static void attend(struct cli_child *out, pid_t process, int output, int64_t end
 
 int cli_child_run(struct cli_child *out, int (*body)(void *context), void *context, int limit_s)
 {
-    const int64_t end_ms = now_ms() + (int64_t)limit_s * 1000;
+    const int64_t end_ms = kt_monotonic_ms() + (int64_t)limit_s * 1000;
     int output;
     const pid_t process = start(&output, body, context);
     if (process < 0)

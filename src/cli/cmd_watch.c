@@ -1,6 +1,7 @@
 #include "cli.h"
 
 #include "../array.h"
+#include "../backend/host_clock.h"
 #include "../table.h"
 #include "terminal.h"
 #include "watch_client.h"
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct choice {
@@ -42,13 +42,6 @@ enum step { GO_ON, DONE, FAILED };
 
 /* ---- A look ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static bool same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
@@ -59,7 +52,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 static enum watch_outcome load_file(struct watch_look *out, bool *is_new, struct kt_string *why, struct watch *watch)
 {
     struct stat status;
-    struct watch_look look = {.facts = {.now_ns = now_ns()}};
+    struct watch_look look = {.facts = {.now_ns = kt_host_clock_ns(CLOCK_MONOTONIC)}};
     if (stat(watch->choice.path, &status) < 0) {
         kt_string_printf(why, "%s: %s", watch->choice.path, strerror(errno));
         memset(&watch->shown, 0, sizeof watch->shown);
@@ -192,7 +185,7 @@ enum { NOBODY_READS = -1 };
 /* The signal that came meanwhile; 0: none. A pipe that nobody reads any more shows before it is written to. */
 static int pause_until(const struct watch *watch, uint64_t next_ns)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = kt_host_clock_ns(CLOCK_MONOTONIC);
     struct pollfd polls[2] = {{.fd = watch->signals, .events = POLLIN}, {.fd = STDOUT_FILENO, .events = 0}};
     struct signalfd_siginfo signal;
     const int left_ms = next_ns > now ? (int)((next_ns - now) / 1000000) + 1 : 0;
@@ -238,7 +231,7 @@ static int watch_it(struct watch *watch)
     if (watch->on_screen)
         watch_screen_begin();
     for (;;) {
-        const uint64_t next_ns = now_ns() + (uint64_t)watch->choice.interval_ms * 1000000u;
+        const uint64_t next_ns = kt_host_clock_ns(CLOCK_MONOTONIC) + (uint64_t)watch->choice.interval_ms * 1000000u;
         kt_string_destroy(&why);
         step = look_once(watch, &why);
         /* a signal that cut a look short is why it failed */

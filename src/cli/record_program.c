@@ -1,6 +1,6 @@
 #include "record.h"
 
-#include "../watch_wire.h"
+#include "../backend/host_clock.h"
 #include "cleanup.h"
 
 #include <errno.h>
@@ -99,7 +99,7 @@ static void signal_all(const struct wait *wait, int number)
 /* SIGTERM when the time is over, and SIGKILL for what stays. */
 static void end_in_time(struct wait *wait)
 {
-    const int64_t now_ms = kt_watch_now_ms();
+    const int64_t now_ms = kt_monotonic_ms();
     if (wait->kill_ms == 0 && wait->end_ms && now_ms >= wait->end_ms) {
         wait->program->was_ended = true;
         wait->kill_ms = now_ms + KILL_AFTER_MS;
@@ -116,7 +116,7 @@ static void wait_for_program(struct wait *wait)
     bool to_pass_on;
     for (;;) {
         const int64_t left_ms =
-            wait->end_ms ? (wait->kill_ms ? wait->kill_ms : wait->end_ms) - kt_watch_now_ms() : 1000;
+            wait->end_ms ? (wait->kill_ms ? wait->kill_ms : wait->end_ms) - kt_monotonic_ms() : 1000;
         const int number = next_signal(&to_pass_on, left_ms < 0 ? 0 : left_ms > 1000 ? 1000 : (int)left_ms);
         const pid_t ended = waitpid(program->process, &program->status, WNOHANG);
         if (ended == program->process || (ended < 0 && errno == ECHILD))
@@ -144,11 +144,11 @@ static void say_whom_it_waits_for(const struct wait *wait, const pid_t *living, 
  * then the second one. The third ends the waiting. */
 static void wait_for_rest(struct wait *wait)
 {
-    const int64_t begin_ms = kt_watch_now_ms();
+    const int64_t begin_ms = kt_monotonic_ms();
     pid_t living[MOST_LIVING];
     bool to_pass_on, has_said = false;
     for (size_t count; (count = record_living(living, MOST_LIVING, wait->program->session)) > 0 && wait->signals < 3;) {
-        if (!has_said && kt_watch_now_ms() - begin_ms >= SAY_AFTER_MS) {
+        if (!has_said && kt_monotonic_ms() - begin_ms >= SAY_AFTER_MS) {
             say_whom_it_waits_for(wait, living, count);
             has_said = true;
         }
@@ -157,7 +157,7 @@ static void wait_for_rest(struct wait *wait)
             if (to_pass_on || wait->signals > 0)
                 signal_living(wait, SIGTERM);
             wait->signals++;
-            wait->end_ms = wait->kill_ms = kt_watch_now_ms() + KILL_AFTER_MS;
+            wait->end_ms = wait->kill_ms = kt_monotonic_ms() + KILL_AFTER_MS;
         }
         end_in_time(wait);
     }
@@ -172,7 +172,7 @@ int record_program_run(struct record_program *program)
     if (status != CLI_OK)
         return status;
     if (program->duration_ms)
-        wait.end_ms = kt_watch_now_ms() + program->duration_ms;
+        wait.end_ms = kt_monotonic_ms() + program->duration_ms;
     wait_for_program(&wait);
     if (program->error == 0)
         wait_for_rest(&wait);

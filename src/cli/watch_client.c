@@ -1,6 +1,7 @@
 #include "watch_client.h"
 
 #include "../array.h"
+#include "../backend/host_clock.h"
 #include "../scan.h"
 #include "../trace_file.h"
 
@@ -288,7 +289,7 @@ static int connect_until(int connection, const struct sockaddr_un *address, sock
     enum { PAUSE_MS = 10 };
     int status;
     while ((status = connect(connection, (const struct sockaddr *)address, bytes)) < 0 && errno == EAGAIN &&
-           kt_watch_now_ms() < deadline_ms)
+           kt_monotonic_ms() < deadline_ms)
         poll(NULL, 0, PAUSE_MS);
     return status;
 }
@@ -301,7 +302,7 @@ static enum watch_outcome open_connection(int *out, struct kt_string *why, const
     const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (connection < 0)
         return fail_to_look(why, process, strerror(errno));
-    if (connect_until(connection, &address, bytes, kt_watch_now_ms() + timeout_ms) < 0) {
+    if (connect_until(connection, &address, bytes, kt_monotonic_ms() + timeout_ms) < 0) {
         const int error = errno;
         close(connection);
         if (error == ECONNREFUSED)
@@ -323,7 +324,7 @@ static int receive_trace(struct ktrace_trace **out, int connection, uint64_t byt
 {
     uint8_t *data = NULL;
     size_t room = 0, have = 0;
-    const int64_t deadline_ms = kt_watch_now_ms() + kt_watch_transfer_ms(bytes);
+    const int64_t deadline_ms = kt_monotonic_ms() + kt_watch_transfer_ms(bytes);
     int status = KTRACE_OK;
     while (status == KTRACE_OK && have < bytes) {
         const size_t piece = bytes - have < PIECE_BYTES ? (size_t)(bytes - have) : PIECE_BYTES;
@@ -343,7 +344,7 @@ static int ask(struct watch_look *out, int connection, int timeout_ms, int stop)
 {
     enum { ANSWER_MS = 2000 }; /* from the look to its answer */
     const struct kt_watch_request request = {.patience_ms = (uint32_t)timeout_ms};
-    const int64_t deadline_ms = kt_watch_now_ms() + timeout_ms + ANSWER_MS;
+    const int64_t deadline_ms = kt_monotonic_ms() + timeout_ms + ANSWER_MS;
     uint8_t asked[KT_WATCH_REQUEST_BYTES], answered[KT_WATCH_ANSWER_BYTES];
     char sentence[KT_WATCH_SENTENCE_MAX + 1] = "";
     struct watch_look look = {.trace = NULL};

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 
+#include "backend/host_clock.h"
 #include "capture_fixture.h"
 #include "watch_wire.h"
 
@@ -156,17 +157,17 @@ static void test_other_side(void **state)
     enum { MUCH = 64 << 20 };
     char data[8], *much = calloc(1, MUCH);
     assert_non_null(much);
-    assert_fails(kt_watch_receive(sockets.here, data, sizeof data, sockets.stop[0], kt_watch_now_ms() + 50),
+    assert_fails(kt_watch_receive(sockets.here, data, sizeof data, sockets.stop[0], kt_monotonic_ms() + 50),
                  "is silent");
-    assert_fails(kt_watch_send(sockets.here, much, MUCH, sockets.stop[0], kt_watch_now_ms() + 50), "is silent");
+    assert_fails(kt_watch_send(sockets.here, much, MUCH, sockets.stop[0], kt_monotonic_ms() + 50), "is silent");
     assert_int_equal(write(sockets.stop[1], "x", 1), 1);
-    assert_fails(kt_watch_receive(sockets.here, data, sizeof data, sockets.stop[0], kt_watch_now_ms() + SOON_MS),
+    assert_fails(kt_watch_receive(sockets.here, data, sizeof data, sockets.stop[0], kt_monotonic_ms() + SOON_MS),
                  "it was ended");
     assert_int_equal(send(sockets.there, "1234", 4, 0), 4);
     close(sockets.there);
     sockets.there = -1;
-    assert_fails(kt_watch_receive(sockets.here, data, sizeof data, -1, kt_watch_now_ms() + SOON_MS), "");
-    assert_fails(kt_watch_send(sockets.here, much, MUCH, -1, kt_watch_now_ms() + SOON_MS), "");
+    assert_fails(kt_watch_receive(sockets.here, data, sizeof data, -1, kt_monotonic_ms() + SOON_MS), "");
+    assert_fails(kt_watch_send(sockets.here, much, MUCH, -1, kt_monotonic_ms() + SOON_MS), "");
     assert_int_equal(kt_watch_receive(sockets.here, data, 0, -1, 0), KTRACE_OK);
     free(much);
     close_sockets(&sockets);
@@ -200,7 +201,7 @@ static struct seen look(uint32_t patience_ms)
     struct seen seen = {.trace = NULL};
     const struct kt_watch_request request = {.patience_ms = patience_ms};
     uint8_t asked[KT_WATCH_REQUEST_BYTES], answered[KT_WATCH_ANSWER_BYTES];
-    const int64_t end_ms = kt_watch_now_ms() + patience_ms + SOON_MS;
+    const int64_t end_ms = kt_monotonic_ms() + patience_ms + SOON_MS;
     const int connection = connect_to(getpid());
     assert_true(connection >= 0);
     kt_watch_encode_request(asked, &request);
