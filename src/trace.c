@@ -416,6 +416,12 @@ static const char *name_of(const struct kt_event *events, const struct kt_event 
     return named->site->name;
 }
 
+/* An annotation of the device header's own, such as the end of a scope, has a number there, but no file. */
+static uint32_t line_of(const struct kt_site *site)
+{
+    return *site->file ? site->line : 0;
+}
+
 int ktrace_trace_event(struct ktrace_event_info *out, const struct ktrace_trace *trace, uint64_t wave_index,
                        uint32_t index)
 {
@@ -430,7 +436,7 @@ int ktrace_trace_event(struct ktrace_event_info *out, const struct ktrace_trace 
     const struct kt_event *events = trace->events + wave->first_event, *event = &events[index];
     struct ktrace_event_info info = {.name = name_of(events, event),
                                      .file = event->site->file,
-                                     .line = event->site->line,
+                                     .line = line_of(event->site),
                                      .kind = event->site->kind,
                                      .lane = event->lane,
                                      .partner = event->partner,
@@ -481,7 +487,7 @@ static void put_records(char *out, size_t bytes, const struct ktrace_trace *trac
                                                    .file = event->site->file,
                                                    .wave = wave_index,
                                                    .launch = wave->launch,
-                                                   .line = event->site->line,
+                                                   .line = line_of(event->site),
                                                    .kind = event->site->kind,
                                                    .lane = event->lane,
                                                    .partner = event->partner,

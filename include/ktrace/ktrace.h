@@ -386,27 +386,29 @@ struct ktrace_device_info {
     /* Not 0: readings of the host's clock and the device's contradict each other by up to this much. The uncertainty holds what
      * that makes of it. */
     double clock_contradiction_ns;
-    uint32_t process;       /* index: ktrace_trace_process */
-    const char *label;      /* "device 0: NVIDIA H200"; where there are several processes "rank 3: NVIDIA H200 #0" */
-    const char *uuid;       /* "f05ffc01-4a82-5c2c-a8a7-fd6b2a5b7b3a", whatever CUDA_VISIBLE_DEVICES says; "" not known */
+    uint32_t process;  /* index: ktrace_trace_process */
+    const char *label; /* "device 0: NVIDIA H200"; where there are several processes "rank 3: NVIDIA H200 #0" */
+    const char *uuid;  /* "f05ffc01-4a82-5c2c-a8a7-fd6b2a5b7b3a", whatever CUDA_VISIBLE_DEVICES says; "" not known */
     const char *pci_bus_id; /* "0000:17:00.0"; "" not known */
 };
 
 /* What relates the times of a process to those of the trace's timeline, which is that of the first process with waves. */
 enum ktrace_relation {
-    KTRACE_RELATION_SELF = 0,     /* it is that process */
-    KTRACE_RELATION_DEVICE = 1,   /* they recorded one physical device, whose clock is the same for both */
-    KTRACE_RELATION_HOST = 2,     /* the clock of the host that both ran on: each device's clock_uncertainty_ns holds */
-    KTRACE_RELATION_REALTIME = 3, /* CLOCK_REALTIME of two hosts, or of hosts that are not known: besides those uncertainties
+    KTRACE_RELATION_SELF = 0,   /* it is that process */
+    KTRACE_RELATION_DEVICE = 1, /* they recorded one physical device, whose clock is the same for both */
+    KTRACE_RELATION_HOST = 2,   /* the clock of the host that both ran on: each device's clock_uncertainty_ns holds */
+    KTRACE_RELATION_REALTIME =
+        3, /* CLOCK_REALTIME of two hosts, or of hosts that are not known: besides those uncertainties
                                      they are as far apart as these clocks were, which nobody recorded */
-    KTRACE_RELATION_PLACED = 4,   /* none: it was placed beside the others, as was asked for */
-    KTRACE_RELATION_NONE = 5      /* none: it recorded no wave, or no reading of the host's clock */
+    KTRACE_RELATION_PLACED = 4, /* none: it was placed beside the others, as was asked for */
+    KTRACE_RELATION_NONE = 5    /* none: it recorded no wave, or no reading of the host's clock */
 };
 
 /* A process that recorded. What is not known, as of traces that an older ktrace saved, is "" and 0. */
 struct ktrace_process_info {
     size_t struct_size;
-    const char *label;   /* what tells it from the others, never "": KTRACE_LABEL of its environment or what merging called it,
+    const char
+        *label; /* what tells it from the others, never "": KTRACE_LABEL of its environment or what merging called it,
                             "rank 3" of what a launcher set, or else "pid 4711" */
     const char *host;    /* its name */
     const char *boot;    /* identity of the kernel that it ran under: /proc/sys/kernel/random/boot_id */
@@ -416,8 +418,9 @@ struct ktrace_process_info {
     uint32_t pid;
     uint32_t devices;
     uint64_t launches, waves, events, waves_dropped, waves_filtered;
-    int relation;     /* enum ktrace_relation */
-    int64_t shift_ns; /* by which its times were moved besides: an offset that was given, or its clock's that somebody set */
+    int relation; /* enum ktrace_relation */
+    int64_t
+        shift_ns; /* by which its times were moved besides: an offset that was given, or its clock's that somebody set */
 };
 
 /* One launch of a kernel, or one replay of a node of a graph. The string is the trace's. */
@@ -464,7 +467,7 @@ struct ktrace_wave_info {
 struct ktrace_event_info {
     size_t struct_size;
     const char *name; /* "" for a pop; a stop's own name, which is that of its start where it is matched */
-    const char *file;
+    const char *file; /* of the annotation; "" for the end of a scope, whose line is 0 */
     uint32_t line;
     uint32_t kind; /* enum ktrace_kind */
     uint32_t lane; /* that recorded it */
@@ -527,7 +530,8 @@ KTRACE_API int ktrace_trace_launches_json(char **out, const struct ktrace_trace 
 /* ---- Merging --------------------------------------------------------------------------------------------------- */
 
 enum ktrace_merge_align {
-    KTRACE_ALIGN_HOST = 0, /* by clocks: of a device that both recorded, else of the host. What none relates is refused */
+    KTRACE_ALIGN_HOST =
+        0, /* by clocks: of a device that both recorded, else of the host. What none relates is refused */
     KTRACE_ALIGN_START = 1 /* each trace's first wave at the begin of the timeline, whatever clocks say */
 };
 

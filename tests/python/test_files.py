@@ -155,6 +155,7 @@ class Arrays(support.Case):
         self.assertEqual(waves.dtype, self.numpy.dtype(ktrace.WAVE_DTYPE))
         self.assertEqual(len(events), trace.info["events"])
         self.assertEqual(len(waves), trace.info["waves"])
+        self.assertIn(": 1 launch, 1,088 waves, 17,408 events>", repr(trace))
 
     def test_events_are_those_of_their_waves(self):
         for name in RECORDINGS:
@@ -164,6 +165,7 @@ class Arrays(support.Case):
                 counts = self.numpy.bincount(events["wave"], minlength=len(waves))
                 self.assertEqual(counts.tolist(), waves["events"].tolist())
                 self.assertEqual(events["launch"].tolist(), waves["launch"][events["wave"]].tolist())
+                self.assertEqual((events["line"] == 0).tolist(), (events["file"] == "").tolist())
                 self.assertEqual((events["time_ps"] / 1000).tolist(), events["time_ns"].tolist())
                 same = events["wave"][1:] == events["wave"][:-1]
                 self.assertTrue((self.numpy.diff(events["time_ps"])[same] >= 0).all())

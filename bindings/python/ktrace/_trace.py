@@ -36,8 +36,9 @@ class Trace:
 
     def __repr__(self):
         info = self.info
-        return (f"<ktrace.Trace {info['name']!r} on {info['device']}: {info['launches']} launches, {info['waves']} waves, "
-                f"{info['events']} events>")
+        launches, waves, events = (f"{info[many]:,} {one if info[many] == 1 else many}"
+                                   for one, many in (("launch", "launches"), ("wave", "waves"), ("event", "events")))
+        return f"<ktrace.Trace {info['name']!r} on {info['device']}: {launches}, {waves}, {events}>"
 
     # ---- Looking
 
