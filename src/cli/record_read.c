@@ -120,16 +120,23 @@ static int keep(char **to, const char *text)
     return *to ? CLI_OK : out_of_memory();
 }
 
+static int take_head(struct record_process *process, const char *text)
+{
+    unsigned long long begin_ns = 0;
+    int version = 0;
+    if (sscanf(text, "%d %ld %llu", &version, &process->id, &begin_ns) == 3)
+        process->begin_ns = begin_ns;
+    if (version == KT_RECORD_VERSION)
+        return CLI_OK;
+    return add_said(process, KT_RECORD_LOSS,
+                    "its libktrace and this 'ktrace record' are of versions that do not understand each other in "
+                    "everything: use the 'ktrace' that belongs to that libktrace, or something may be missing");
+}
+
 static int take_line(struct record_process *process, enum kt_record_word word, const char *text)
 {
     switch (word) {
-    case KT_RECORD_PROCESS: {
-        unsigned long long begin_ns = 0;
-        int version;
-        if (sscanf(text, "%d %ld %llu", &version, &process->id, &begin_ns) == 3)
-            process->begin_ns = begin_ns;
-        return CLI_OK;
-    }
+    case KT_RECORD_PROCESS: return take_head(process, text);
     case KT_RECORD_PROGRAM: return keep(&process->program, text);
     case KT_RECORD_COMMAND: return keep(&process->command, text);
     case KT_RECORD_RANK: process->rank = strtol(text, NULL, 10); return CLI_OK;
@@ -171,9 +178,14 @@ static int take_process(void *context, int descriptor)
     struct record_process *process;
     if (kt_array_reserve(&session->processes, &session->room, session->count + 1, sizeof *process) < 0)
         return out_of_memory();
-    FILE *file = fdopen(dup(descriptor), "r");
-    if (file == NULL)
-        return cli_error("a file of a process cannot be read: %s", strerror(errno));
+    const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    FILE *file = copy < 0 ? NULL : fdopen(copy, "r");
+    if (file == NULL) {
+        const int error = errno;
+        if (copy >= 0)
+            close(copy);
+        return cli_error("a file of a process cannot be read: %s", strerror(error));
+    }
     process = &session->processes[session->count++];
     *process = (struct record_process){.rank = -1};
     int status = take_lines(process, file);

@@ -137,6 +137,13 @@ class Processes(Case):
         self.assertEqual([self.launches(f"run.{i}.record_program.ktrace") for i in (1, 2, 3, 4)], [1, 2, 3, 11])
         self.assertIn(", rank 10)", done.error)
 
+    def test_another_version(self):
+        """Of the library in one of the processes."""
+        script = 'echo "process 2 $$ 1" > "$KTRACE_RECORD/$$-0.process"; "$PROGRAM" load launch'
+        done = self.run_command(arguments.ktrace, "record", "-o", "run.ktrace", "--", "sh", "-c", script)
+        self.assert_recorded(done, [1])
+        self.assertRegex(done.error, r"\(process \d+\): its libktrace and this 'ktrace record' are of versions")
+
     def test_fork(self):
         """A child begins anew; what was attached before is its parent's."""
         self.assert_recorded(self.record("fork", "load", "launch"), [1])
