@@ -46,8 +46,14 @@ static unsigned trace_count;
 
 static int saving; /* threads that save; atomic */
 
+static int begin_error; /* why the process has no file, as errno */
+static void begin_process(void);
+
+/* Asked from the static constructors of programs, which in a program that is linked with libktrace.a run before ours. */
 int kt_record_is_on(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin_process);
     return folder[0] != 0;
 }
 
@@ -228,13 +234,20 @@ static int open_folder(const char *path)
     return status;
 }
 
-__attribute__((constructor)) static void begin_process(void)
+static void begin_process(void)
 {
     const char *path = getenv(KT_RECORD_VARIABLE);
     if (path && *path && open_folder(path) < 0)
+        begin_error = errno;
+}
+
+/* A process has its file from its start, whether it records or not. */
+__attribute__((constructor)) static void take_part(void)
+{
+    if (!kt_record_is_on() && begin_error)
         kt_tell("%s is \"%s\", where no file can be made (%s): this process does not take part in the recording of "
                 "'ktrace record'",
-                KT_RECORD_VARIABLE, path, strerror(errno));
+                KT_RECORD_VARIABLE, getenv(KT_RECORD_VARIABLE), strerror(begin_error));
 }
 
 __attribute__((destructor)) static void end_process(void)

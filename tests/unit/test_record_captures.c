@@ -274,6 +274,19 @@ static void test_open_at_exit(void **state)
     assert_silent();
 }
 
+/* Static constructors of programs that are linked with libktrace.a run before those of the library, as this one does. */
+static int on_from_the_start;
+__attribute__((constructor)) static void ask_first(void)
+{
+    on_from_the_start = kt_record_is_on();
+}
+
+static void test_asked_by_a_constructor(void **state)
+{
+    (void)state;
+    assert_int_equal(on_from_the_start, 1);
+}
+
 static void test_text_of_a_line(void **state)
 {
     (void)state;
@@ -355,6 +368,7 @@ int main(int argc, char **argv)
     if (!kt_record_is_on())
         return run_again(argv);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_asked_by_a_constructor),
         cmocka_unit_test_setup_teardown(test_each_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_error_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_overflow, set_up, tear_down),
