@@ -41,14 +41,29 @@ static void put_filtered(struct kt_text *text, const struct kt_explanation *abou
     free(filter);
 }
 
+/* Modules that came and went while nobody looked, so that nothing armed them. */
+static uint32_t modules_unseen(uint32_t arch)
+{
+    uint32_t count = 0;
+    for (const struct kt_registry_entry *entry = kt_registry_first(); entry; entry = kt_registry_next(entry))
+        count += entry->arch == arch;
+    return count;
+}
+
 static void put_nothing(struct kt_text *text, const struct kt_explanation *about)
 {
     const int is_amdgcn = about->recorders[0]->facts.arch == KTRACE_ARCH_AMDGCN;
-    const uint32_t modules = modules_armed(about);
+    const uint32_t modules = modules_armed(about), unseen = modules_unseen(about->recorders[0]->facts.arch);
     if (about->usage.waves_filtered)
         put_filtered(text, about);
     else if (modules == 0 && *problem_of(about))
         kt_put(text, "nothing was recorded");
+    else if (modules == 0 && unseen)
+        kt_put(
+            text,
+            "nothing was recorded: %u annotated module%s came after recording had begun, and went before it was read%s",
+            unseen, plural(unseen),
+            is_amdgcn ? " (in a program that hipcc linked, call ktrace_enable(NULL) first thing in main)" : "");
     else if (modules == 0)
         kt_put(text,
                "nothing was recorded: no annotated module is known (compile kernels with KTRACE_ENABLE=1; hand modules "

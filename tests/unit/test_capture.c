@@ -115,6 +115,12 @@ static void test_empty_says_why(void **state)
     trace = read_trace(capture);
     assert_non_null(strstr(ktrace_trace_warning(trace), "no annotated module is known"));
     ktrace_trace_destroy(trace);
+
+    ktrace_register(&f->module.registration);
+    ktrace_unregister(&f->module.registration);
+    trace = read_trace(capture);
+    assert_non_null(strstr(ktrace_trace_warning(trace), "1 annotated module came after recording had begun, and went"));
+    ktrace_trace_destroy(trace);
     ktrace_capture_destroy(capture);
 }
 
