@@ -1,4 +1,5 @@
-/* locks.h - the three locks of the process, in the order in which they are taken.
+/* locks.h - the three locks of the process, in the order in which they are taken. Before them comes that of process_wide.c; those of
+ * watch.c, record_session.c and log.c are held for themselves: nothing of ours is waited for with one.
  *
  * The recording side takes none of them. What a thread may be doing for long with a lock held decides who may need it:
  *

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/host_clock.h"
@@ -14,6 +13,7 @@
 #include "export/export.h"
 #include "log.h"
 #include "origin.h"
+#include "own_descriptor.h"
 #include "string_builder.h"
 
 const char *const kt_record_words[KT_RECORD_WORDS] = {
@@ -40,8 +40,7 @@ static char process_name[KT_SAFE_NAME_BYTES + 1];
 /* The file of this process; a forked child has another. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static char stem[sizeof folder + 64];                    /* "FOLDER/4711-0"; "": not made yet */
-static int descriptor = -1;                              /* holds the lock on the file as long as the process lives */
-static struct stat identity;                             /* of the file */
+static struct kt_own_descriptor own = KT_NO_DESCRIPTOR;  /* holds the lock on it as long as the process lives */
 static unsigned trace_count;
 
 static int saving; /* threads that save; atomic */
@@ -79,20 +78,12 @@ static int append(int file, const struct kt_string *line)
     return -1;
 }
 
-/* A program may close descriptors that it does not know, and open its own under the same number. */
-static int is_still_ours(void)
-{
-    struct stat there;
-    return descriptor >= 0 && fstat(descriptor, &there) == 0 && there.st_dev == identity.st_dev &&
-           there.st_ino == identity.st_ino;
-}
-
 /* With the lock held. 0, or -1 with errno. */
 static int append_to_file(const struct kt_string *line)
 {
     char path[sizeof stem + sizeof KT_RECORD_SUFFIX];
-    if (is_still_ours())
-        return append(descriptor, line);
+    if (kt_own_descriptor_is_ours(&own))
+        return append(own.number, line);
     snprintf(path, sizeof path, "%s%s", stem, KT_RECORD_SUFFIX);
     const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (file < 0)
@@ -166,7 +157,7 @@ static void put_head(struct kt_string *text)
 static void lock_file(void)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    (void)fcntl(descriptor, F_SETLK, &whole); /* where no locks are to be had nobody waits for this process */
+    (void)fcntl(own.number, F_SETLK, &whole); /* where no locks are to be had nobody waits for this process */
 }
 
 /* With the lock held. 0, or -1 with errno. */
@@ -176,20 +167,20 @@ static int make_file(void)
     struct kt_string head = KT_STRING_INIT;
     if (stem[0])
         return 0;
-    for (int number = 0; number < NUMBERED_FILES && descriptor < 0; number++) {
+    for (int number = 0; number < NUMBERED_FILES && own.number < 0; number++) {
         snprintf(stem, sizeof stem, "%s/%ld-%d", folder, (long)getpid(), number);
         snprintf(path, sizeof path, "%s%s", stem, KT_RECORD_SUFFIX);
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-        if (descriptor < 0 && errno != EEXIST)
+        if (kt_own_descriptor_take(&own, open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666)) < 0 &&
+            errno != EEXIST)
             break;
     }
-    if (descriptor < 0 || fstat(descriptor, &identity) < 0) {
+    if (own.number < 0) {
         stem[0] = 0;
         return -1;
     }
     lock_file();
     put_head(&head);
-    const int status = append(descriptor, &head);
+    const int status = append(own.number, &head);
     kt_string_destroy(&head);
     return status;
 }
@@ -256,12 +247,11 @@ __attribute__((destructor)) static void end_process(void)
         write_line(KT_RECORD_ENDED, "");
 }
 
-/* The descriptor stays open: under its number there may be a file of the program's. It is no lock in the child. */
 void kt_record_forget(void)
 {
     pthread_mutex_init(&lock, NULL);
     stem[0] = 0;
-    descriptor = -1;
+    kt_own_descriptor_close(&own); /* it is no lock in the child */
     trace_count = 0;
     saving = 0;
 }
@@ -274,9 +264,7 @@ void kt_record_leave(void)
     pthread_mutex_lock(&lock);
     snprintf(path, sizeof path, "%s%s", stem, KT_RECORD_SUFFIX);
     unlink(path);
-    if (is_still_ours())
-        close(descriptor);
-    descriptor = -1;
+    kt_own_descriptor_close(&own);
     stem[0] = 0;
     pthread_mutex_unlock(&lock);
 }

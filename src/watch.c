@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "capture.h"
 #include "error.h"
 #include "log.h"
+#include "own_descriptor.h"
 #include "own_thread.h"
 #include "trace_file.h"
 #include "watch_wire.h"
@@ -28,20 +28,20 @@ struct look {
     void *trace; /* owned */
 };
 
-/* Descriptors are -1 where there is none. */
-static struct {
-    int listener, connection; /* atomic: a forked child closes them */
-    int stop;                 /* readable for ever once the process ends */
-    int wanted, ready;        /* counts: a look is asked for, is there */
-} descriptors = {-1, -1, -1, -1, -1};
+static struct kt_own_descriptor listener = KT_NO_DESCRIPTOR;
+static struct kt_own_descriptor stop = KT_NO_DESCRIPTOR,
+                                stopper = KT_NO_DESCRIPTOR; /* readable once the other is closed */
+static int current_connection = -1;                         /* atomic: a forked child closes it */
 static pthread_t listening, looking;
 
-static int ended; /* atomic */
-
-/* Of what follows. Never held while waiting for a look. */
+/* Of what follows. Never held while looking. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed;
 static int started;
-static int busy;           /* a look is under way */
+static int ending;         /* nobody asks for a look any more */
+static int ended;          /* and nobody takes one */
+static int wanted;         /* a look is asked for */
+static int busy;           /* until it is there */
 static int64_t begin_ms;   /* when it began */
 static struct look latest; /* that came back; taken by whoever waits for it */
 
@@ -74,87 +74,62 @@ static void take_look(struct look *look)
         fail_look(look, status);
 }
 
-static void count_up(int descriptor)
-{
-    const uint64_t one = 1;
-    while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR)
-        ;
-}
-
-/* Waits for more than 0, and makes it 0. */
-static void count_down(int descriptor)
-{
-    uint64_t count;
-    while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR)
-        ;
-}
-
 static void *look_when_asked(void *unused)
 {
     (void)unused;
     pthread_setname_np(pthread_self(), "ktrace look");
-    for (;;) {
+    pthread_mutex_lock(&lock);
+    while (!ended) {
         struct look look;
-        count_down(descriptors.wanted);
-        if (__atomic_load_n(&ended, __ATOMIC_ACQUIRE))
-            return NULL;
+        if (!wanted) {
+            pthread_cond_wait(&changed, &lock);
+            continue;
+        }
+        wanted = 0;
+        pthread_mutex_unlock(&lock);
         take_look(&look);
         pthread_mutex_lock(&lock);
         free(latest.trace);
         latest = look;
         busy = 0;
-        pthread_mutex_unlock(&lock);
-        count_up(descriptors.ready);
+        pthread_cond_broadcast(&changed);
     }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* With the lock held, which is not held meanwhile. 0: the time is over. */
+static int await_change(int64_t deadline_ms)
+{
+    const struct timespec deadline = {.tv_sec = deadline_ms / 1000, .tv_nsec = deadline_ms % 1000 * 1000000};
+    return pthread_cond_timedwait(&changed, &lock, &deadline) != ETIMEDOUT;
 }
 
 /* ---- Answering --------------------------------------------------------------------------------------------------- */
 
-static void ask_for_look(void)
+/* One, or the one that is under way: waits for it. */
+static void await_look(struct look *out, int64_t deadline_ms)
 {
     pthread_mutex_lock(&lock);
-    const int begins = !busy;
-    if (begins) {
-        busy = 1;
+    if (!busy && !ending) {
+        busy = wanted = 1;
         begin_ms = kt_monotonic_ms();
+        pthread_cond_broadcast(&changed);
     }
-    pthread_mutex_unlock(&lock);
-    if (begins)
-        count_up(descriptors.wanted);
-}
-
-/* Whether it is there: then it is the caller's. */
-static int collect_look(struct look *out, int64_t *since_ms)
-{
-    pthread_mutex_lock(&lock);
-    const int is_there = !busy;
-    *since_ms = kt_monotonic_ms() - begin_ms;
+    while (busy && !ending && await_change(deadline_ms))
+        ;
+    const int is_there = !busy && latest.facts.now_ns;
+    const int64_t since_ms = kt_monotonic_ms() - begin_ms;
     if (is_there) {
         *out = latest;
         latest = (struct look){.trace = NULL};
     }
     pthread_mutex_unlock(&lock);
-    return is_there;
-}
-
-/* Waits for the look that is under way. */
-static void await_look(struct look *out, int64_t deadline_ms)
-{
-    int64_t since_ms, left_ms;
-    while (!collect_look(out, &since_ms) && (left_ms = deadline_ms - kt_monotonic_ms()) > 0) {
-        struct pollfd polls[2] = {{.fd = descriptors.ready, .events = POLLIN},
-                                  {.fd = descriptors.stop, .events = POLLIN}};
-        if (poll(polls, 2, (int)left_ms) > 0 && polls[1].revents)
-            break;
-        if (polls[0].revents)
-            count_down(descriptors.ready); /* or of a look that nobody waited for any more */
-    }
-    if (out->facts.now_ns)
-        return;
-    fail_look(out, kt_fail(KTRACE_ERROR_DEVICE,
-                           "a look that began %lld.%lld s ago has not come back: the driver does not answer, or a call "
-                           "of the program holds the capture",
-                           (long long)since_ms / 1000, (long long)since_ms % 1000 / 100));
+    if (!is_there)
+        fail_look(out, kt_fail(KTRACE_ERROR_DEVICE,
+                               "a look that began %lld.%lld s ago has not come back: the driver does not answer, or a "
+                               "call of the program holds the capture",
+                               (long long)since_ms / 1000, (long long)since_ms % 1000 / 100));
 }
 
 /* Our own user, and root, which can read our memory anyway. */
@@ -171,10 +146,9 @@ static void send_look(int connection, const struct look *look)
     uint8_t header[KT_WATCH_ANSWER_BYTES];
     const int64_t deadline_ms = kt_monotonic_ms() + kt_watch_transfer_ms(look->facts.trace_bytes);
     kt_watch_encode_answer(header, &look->facts);
-    if (kt_watch_send(connection, header, sizeof header, descriptors.stop, deadline_ms) == KTRACE_OK &&
-        kt_watch_send(connection, look->sentence, look->facts.sentence_bytes, descriptors.stop, deadline_ms) ==
-            KTRACE_OK)
-        kt_watch_send(connection, look->trace, look->facts.trace_bytes, descriptors.stop, deadline_ms);
+    if (kt_watch_send(connection, header, sizeof header, stop.number, deadline_ms) == KTRACE_OK &&
+        kt_watch_send(connection, look->sentence, look->facts.sentence_bytes, stop.number, deadline_ms) == KTRACE_OK)
+        kt_watch_send(connection, look->trace, look->facts.trace_bytes, stop.number, deadline_ms);
 }
 
 static void answer(int connection)
@@ -184,86 +158,86 @@ static void answer(int connection)
     struct look look = {.trace = NULL};
     int64_t now_ms = kt_monotonic_ms();
     if (!is_welcome(connection) ||
-        kt_watch_receive(connection, frame, sizeof frame, descriptors.stop, now_ms + REQUEST_MS) < 0)
+        kt_watch_receive(connection, frame, sizeof frame, stop.number, now_ms + REQUEST_MS) < 0)
         return;
     const int status = kt_watch_decode_request(&request, frame);
     if (status < 0) {
         fail_look(&look, status);
     } else {
         now_ms = kt_monotonic_ms();
-        ask_for_look();
         await_look(&look, now_ms + request.patience_ms);
     }
     send_look(connection, &look);
     free(look.trace);
 }
 
+/* Until the process ends, or the program has closed what is needed for it. */
 static void *listen_for_ever(void *unused)
 {
     (void)unused;
-    const int listener = descriptors.listener;
     pthread_setname_np(pthread_self(), "ktrace watch");
-    for (;;) {
-        struct pollfd polls[2] = {{.fd = listener, .events = POLLIN}, {.fd = descriptors.stop, .events = POLLIN}};
+    while (kt_own_descriptor_is_ours(&listener) && kt_own_descriptor_is_ours(&stop)) {
+        struct pollfd polls[2] = {{.fd = listener.number, .events = POLLIN}, {.fd = stop.number, .events = POLLIN}};
         if (poll(polls, 2, -1) > 0 && polls[1].revents)
             return NULL;
-        const int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (!kt_own_descriptor_is_ours(&listener))
+            return NULL;
+        const int connection = accept4(listener.number, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (connection < 0) { /* of a client that is gone, or there are no descriptors left: not at once again */
             poll(NULL, 0, errno == EAGAIN || errno == ECONNABORTED ? 0 : 50);
             continue;
         }
-        __atomic_store_n(&descriptors.connection, connection, __ATOMIC_RELEASE);
+        __atomic_store_n(&current_connection, connection, __ATOMIC_RELEASE);
         answer(connection);
-        __atomic_store_n(&descriptors.connection, -1, __ATOMIC_RELEASE);
+        __atomic_store_n(&current_connection, -1, __ATOMIC_RELEASE);
         close(connection);
     }
+    return NULL;
 }
 
 /* ---- Beginning and ending ---------------------------------------------------------------------------------------- */
 
-static void close_one(int *descriptor)
-{
-    const int number = __atomic_exchange_n(descriptor, -1, __ATOMIC_ACQ_REL);
-    if (number >= 0)
-        close(number);
-}
-
 static void close_all(void)
 {
-    close_one(&descriptors.listener);
-    close_one(&descriptors.connection);
-    close_one(&descriptors.stop);
-    close_one(&descriptors.wanted);
-    close_one(&descriptors.ready);
+    kt_own_descriptor_close(&listener);
+    kt_own_descriptor_close(&stopper);
+    kt_own_descriptor_close(&stop);
 }
 
-static int is_busy(void)
+/* No look is under way any more. 0: one does not come back. */
+static int end_looking(void)
 {
+    const int64_t end_ms = kt_monotonic_ms() + END_MS;
     pthread_mutex_lock(&lock);
-    const int answer = busy;
+    while (busy && await_change(end_ms))
+        ;
+    ended = !busy;
+    const int has_ended = ended;
+    pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
-    return answer;
+    if (has_ended)
+        pthread_join(looking, NULL);
+    return has_ended;
 }
 
-/* Before the driver's own end, which was registered earlier: no look may be under way then. One that does not come back is left. */
+/* Before the driver's own end, which was registered earlier: no look may be under way then. One that does not come back is left, and so
+ * is who listens with descriptors that the program has closed: it cannot be woken. */
 static void end_watching(void)
 {
     pthread_mutex_lock(&lock);
-    const int runs = started && !ended;
+    const int runs = started && !ending && !ended;
+    ending = 1;
+    if (runs)
+        pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     if (!runs)
         return;
-    count_up(descriptors.stop);
-    pthread_join(listening, NULL); /* nobody asks for a look any more */
-    for (const int64_t end_ms = kt_monotonic_ms() + END_MS; is_busy();) {
-        if (kt_monotonic_ms() >= end_ms)
-            return;
-        poll(NULL, 0, 5);
-    }
-    __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
-    count_up(descriptors.wanted); /* which finds that it ended */
-    pthread_join(looking, NULL);
-    close_all();
+    const int hears = kt_own_descriptor_is_ours(&stop) && kt_own_descriptor_is_ours(&stopper);
+    kt_own_descriptor_close(&stopper);
+    if (hears)
+        pthread_join(listening, NULL);
+    if (end_looking() && hears)
+        close_all();
 }
 
 static int fail_errno(const char *attempted)
@@ -278,40 +252,50 @@ static int open_listener(void)
     if (stat("/proc/self/ns/pid", &status) < 0)
         return fail_errno("/proc/self/ns/pid");
     const socklen_t bytes = kt_watch_address(&address, status.st_ino, getpid());
-    descriptors.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptors.listener < 0)
+    if (kt_own_descriptor_take(&listener, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
         return fail_errno("making a socket");
-    if (bind(descriptors.listener, (const struct sockaddr *)&address, bytes) < 0 ||
-        listen(descriptors.listener, BACKLOG) < 0)
+    if (bind(listener.number, (const struct sockaddr *)&address, bytes) < 0 || listen(listener.number, BACKLOG) < 0)
         return fail_errno("listening at a socket");
     return KTRACE_OK;
 }
 
+static int open_stop(void)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return fail_errno("making a pipe");
+    const int status = kt_own_descriptor_take(&stop, ends[0]);
+    return kt_own_descriptor_take(&stopper, ends[1]) < 0 || status < 0 ? fail_errno("making a pipe") : KTRACE_OK;
+}
+
+static void make_condition(void)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* With the lock held: they wait for it. */
 static int start_threads(void)
 {
     int error = kt_own_thread_start(&looking, look_when_asked, NULL);
     if (error == 0) {
         error = kt_own_thread_start(&listening, listen_for_ever, NULL);
-        if (error) { /* the other one finds that it ended */
-            __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
-            count_up(descriptors.wanted);
-            pthread_join(looking, NULL);
-        }
+        if (error)
+            pthread_detach(looking); /* finds that it ended */
     }
     return error ? kt_fail(KTRACE_ERROR_IO, "starting a thread: %s", strerror(error)) : KTRACE_OK;
 }
 
 static int start(void)
 {
+    make_condition();
     int status = open_listener();
-    if (status < 0)
-        return status;
-    descriptors.stop = eventfd(0, EFD_CLOEXEC);
-    descriptors.wanted = eventfd(0, EFD_CLOEXEC);
-    descriptors.ready = eventfd(0, EFD_CLOEXEC);
-    if (descriptors.stop < 0 || descriptors.wanted < 0 || descriptors.ready < 0)
-        return fail_errno("making an eventfd");
-    return start_threads();
+    if (status == KTRACE_OK)
+        status = open_stop();
+    return status < 0 ? status : start_threads();
 }
 
 void kt_watch_start(void)
@@ -323,7 +307,7 @@ void kt_watch_start(void)
         started = 1; /* once, also where it fails */
         status = start();
         if (status < 0) {
-            __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
+            ended = 1;
             close_all();
         } else if (!registered) {
             registered = atexit(end_watching) == 0;
@@ -336,8 +320,11 @@ void kt_watch_start(void)
 
 void kt_watch_forget(void)
 {
+    const int connection = __atomic_exchange_n(&current_connection, -1, __ATOMIC_ACQ_REL);
     pthread_mutex_init(&lock, NULL);
     close_all();
-    started = ended = busy = 0;
+    if (connection >= 0)
+        close(connection);
+    started = ending = ended = wanted = busy = 0;
     latest = (struct look){.trace = NULL};
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -391,6 +392,48 @@ static void test_exit_with_hung_driver(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static int end_with_taken_descriptors(struct fixture *f, int file, int is_watched)
+{
+    if (fake_begin(&f->capture, &f->device, NULL) < 0)
+        return 2;
+    for (int i = 3; i < 64; i++)
+        if (i != file)
+            dup2(file, i);
+    if (is_watched) { /* who listens still hears, but has nothing to answer with */
+        const int connection = connect_to(getpid());
+        if (connection >= 0)
+            close(connection);
+    }
+    return 0;
+}
+
+/* A program that closes what it does not know gets our numbers for files of its own: nothing is written there, and it ends. */
+static void test_descriptors_that_are_taken(void **state)
+{
+    struct fixture *f = *state;
+    struct stat status;
+#if defined(__SANITIZE_THREAD__)
+    (void)f;
+    skip(); /* it lets no child start threads */
+#endif
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    for (int is_watched = 0; is_watched < 2; is_watched++) {
+        const pid_t child = fork();
+        int end = -1;
+        if (child == 0) {
+            alarm(20); /* of a process that does not end */
+            exit(end_with_taken_descriptors(f, fileno(file), is_watched));
+        }
+        assert_int_equal(waitpid(child, &end, 0), child);
+        assert_true(WIFEXITED(end));
+        assert_int_equal(WEXITSTATUS(end), 0);
+        assert_int_equal(fstat(fileno(file), &status), 0);
+        assert_int_equal(status.st_size, 0);
+    }
+    fclose(file);
+}
+
 struct threads {
     struct fixture *f;
     int ended; /* atomic */
@@ -447,6 +490,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hung_driver, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fork, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_exit_with_hung_driver, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_descriptors_that_are_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_beside_captures, set_up, tear_down),
     };
     setenv("KTRACE_WATCH", "1", 1);
