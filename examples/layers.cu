@@ -25,11 +25,11 @@ __global__ void layer(float *values, int number)
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     KTRACE_RANGE_PUSH("load", number);
     float x = values[i];
-    KTRACE_PIN(x);
+    KTRACE_WAIT(x);
     KTRACE_RANGE_POP();
     KTRACE_RANGE_PUSH("compute");
     x = x * 0.5f + number; /* exact, or rounded the same with and without fused multiply-add: the product is */
-    KTRACE_PIN(x);
+    KTRACE_WAIT(x);
     KTRACE_RANGE_POP();
     KTRACE_RANGE("store");
     values[i] = x;

@@ -10,7 +10,7 @@
 
 /* What an instruction does, as far as ranges are concerned. */
 enum lint_weight {
-    LINT_IDLE,    /* nothing */
+    LINT_IDLE,    /* nothing, or a KTRACE_WAIT, which is not the kernel's own */
     LINT_CONTROL, /* goes elsewhere, or prepares that */
     LINT_CHEAP,   /* moves, integer arithmetic, predicates, what the wave is: what addresses and loops are made of */
     LINT_WORK     /* all else: memory, floating point, matrices, barriers, calls */

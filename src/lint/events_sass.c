@@ -230,6 +230,32 @@ static void own_operands(struct finder *finder, uint32_t event)
     }
 }
 
+/* ---- Waits --------------------------------------------------------------------------------------------------------- */
+
+/* The predicate that a comparison is combined with. */
+static uint32_t condition_of(const struct lint_instruction *comparison)
+{
+    struct sass_operand operands[SASS_OPERANDS];
+    const int count = sass_operands(operands, comparison);
+    return count > 0 && operands[count - 1].is_predicate ? operands[count - 1].number : SASS_ZERO;
+}
+
+/* KTRACE_WAIT is no work of the kernel's: a PMTRIG that triggers nothing, and the comparisons that decide whether it is executed. */
+static void hide_waits(struct lint_code *code)
+{
+    for (uint32_t i = 0; i < code->count; i++) {
+        uint32_t at = i, predicate = sass_guard(&code->items[i]);
+        if (!sass_is(&code->items[i], "PMTRIG") || strcmp(code->items[i].operands, "0x0") != 0)
+            continue;
+        code->items[i].weight = LINT_IDLE;
+        while (predicate != SASS_ZERO && (at = find_write_in_block(code, at, predicate)) != LINT_NONE &&
+               (sass_is(&code->items[at], "ISETP") || sass_is(&code->items[at], "UISETP"))) {
+            code->items[at].weight = LINT_IDLE;
+            predicate = condition_of(&code->items[at]);
+        }
+    }
+}
+
 /* ---- Finding them -------------------------------------------------------------------------------------------------- */
 
 /* Where the predicate that guards `store` has the value that it has there. */
@@ -348,6 +374,7 @@ int lint_find_sass_events(struct lint_code *code, const struct lint_sites *sites
         own_token(&finder, i);
     for (uint32_t i = 0; i < code->event_count; i++)
         own_operands(&finder, i);
+    hide_waits(code);
     code->unnamed = count_unnamed(code);
     for (uint32_t i = 0; i < code->event_count && status == KTRACE_OK; i++)
         if (code->events[i].site->kind == KTRACE_KIND_STOP || code->events[i].site->kind == KTRACE_KIND_NEXT)

@@ -49,7 +49,9 @@ static int judge_row(struct lint_findings *out, const struct lint_function *func
         kt_string_append(&sentence, "nothing lies between the clock reads of ");
         append_range(&sentence, row);
         kt_string_append(
-            &sentence, ": the compiler moved its work out; pin what it computes with KTRACE_PIN (docs/annotating.md)");
+            &sentence,
+            ": the compiler moved its work out; hold what it computes there with KTRACE_PIN, or with KTRACE_WAIT where "
+            "that needs what a load brings (docs/annotating.md)");
         return add(out, LINT_WARNING, "empty-range", function, row, &sentence);
     }
     if (row->empty > 0) {
@@ -65,8 +67,8 @@ static int judge_row(struct lint_findings *out, const struct lint_function *func
                          " instruction%s of moves and integer arithmetic lie%s between the clock reads of ",
                          row->most, plural(row->most), row->most == 1 ? "s" : "");
         append_range(&sentence, row);
-        kt_string_append(&sentence,
-                         ": if it should hold more, pin what it computes with KTRACE_PIN (docs/annotating.md)");
+        kt_string_append(
+            &sentence, ": if it should have more, hold that there with KTRACE_PIN or KTRACE_WAIT (docs/annotating.md)");
         return add(out, LINT_NOTE, "thin-range", function, row, &sentence);
     }
     return KTRACE_OK;

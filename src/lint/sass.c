@@ -48,15 +48,6 @@ static const char *const without_result[] = {
     "FENCE",   "WARPSYNC", "NANOSLEEP", "CCTL",  "ERRBAR", "DEPBAR", "LDGDEPBAR",    "LDGSTS",  "UBLKCP", "UTMALDG",
     "UTMASTG", "SYNCS",    "BPT",       "CCTLL", "STSM",   "STAS",   "UTMACMDFLUSH", "ARRIVES", NULL};
 
-enum lint_weight sass_weight(const struct lint_instruction *instruction)
-{
-    if (is_one_of(instruction, idle))
-        return LINT_IDLE;
-    if (is_one_of(instruction, control))
-        return LINT_CONTROL;
-    return is_one_of(instruction, cheap) ? LINT_CHEAP : LINT_WORK;
-}
-
 /* ---- Operands ------------------------------------------------------------------------------------------------------ */
 
 /* A register's name at `text`, and where it ends; SASS_OTHER: it is none. */
@@ -157,6 +148,24 @@ int sass_operands(struct sass_operand out[SASS_OPERANDS], const struct lint_inst
     return count;
 }
 
+/* HFMA2 with no factors is how ptxas has the units of half precision load a constant. */
+static bool is_constant(const struct lint_instruction *instruction)
+{
+    struct sass_operand operands[SASS_OPERANDS];
+    return sass_is(instruction, "HFMA2") && sass_operands(operands, instruction) >= 4 &&
+           operands[1].kind == SASS_REGISTER && operands[1].number == SASS_ZERO && operands[2].kind == SASS_REGISTER &&
+           operands[2].number == SASS_ZERO;
+}
+
+enum lint_weight sass_weight(const struct lint_instruction *instruction)
+{
+    if (is_one_of(instruction, idle))
+        return LINT_IDLE;
+    if (is_one_of(instruction, control))
+        return LINT_CONTROL;
+    return is_one_of(instruction, cheap) || is_constant(instruction) ? LINT_CHEAP : LINT_WORK;
+}
+
 uint32_t sass_guard(const struct lint_instruction *instruction)
 {
     struct sass_operand guard;
@@ -171,12 +180,25 @@ static bool has_result(const struct lint_instruction *instruction)
     return !is_one_of(instruction, control) && !is_one_of(instruction, without_result);
 }
 
+/* Of a conversion's types the first is what it converts to, but F2I.F64 names only what it converts from. */
+static bool converts_to_64_bits(const struct lint_instruction *instruction)
+{
+    if (sass_is(instruction, "F2I"))
+        return sass_has(instruction, ".S64") || sass_has(instruction, ".U64");
+    for (const char *at = strchr(instruction->opcode, '.'); at; at = strchr(at + 1, '.'))
+        if ((at[1] == 'F' && isdigit((unsigned char)at[2])) || strncmp(at, ".BF", 3) == 0)
+            return strncmp(at, ".F64", 4) == 0;
+    return false;
+}
+
 /* How many registers in a row a value takes. */
 static uint32_t width(const struct lint_instruction *instruction)
 {
     static const char *const doubles[] = {"DADD", "DMUL", "DFMA", "DMNMX", NULL};
     if (sass_is(instruction, "CS2R"))
         return sass_has(instruction, ".32") ? 1 : 2;
+    if (sass_is(instruction, "F2F") || sass_is(instruction, "F2I") || sass_is(instruction, "I2F"))
+        return converts_to_64_bits(instruction) ? 2 : 1;
     if (sass_has(instruction, ".128"))
         return 4;
     if (sass_has(instruction, ".256"))

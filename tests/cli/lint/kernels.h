@@ -27,6 +27,26 @@ extern "C" __global__ void pinned(float *out, float x, int n)
         out[LANE] = x;
 }
 
+/* A wait is not work: there is none behind the first range, whose end waits for the loads. */
+extern "C" __global__ void waits(float *out, const float *in, const double *wide)
+{
+    KTRACE_KERNEL("waits");
+    KTRACE_RANGE_PUSH("load");
+    float x = in[LANE];
+    double y = wide[LANE];
+    KTRACE_WAIT(x);
+    KTRACE_WAIT(y);
+    KTRACE_RANGE_POP();
+    KTRACE_RANGE_PUSH("nothing");
+    KTRACE_WAIT(x);
+    KTRACE_RANGE_POP();
+    KTRACE_RANGE_PUSH("nothing wide");
+    KTRACE_WAIT(y);
+    KTRACE_RANGE_POP();
+    out[LANE] = (float)y;
+    out[LANE + 32] = x;
+}
+
 /* A range in a loop, and one around it. */
 extern "C" __global__ void loop(float *out, int n)
 {
