@@ -1,4 +1,4 @@
-/* Is what the trace says true? Durations against the kernel's own clock reads, times of one instant on all SMs against the
+/* Is what the trace says true? Durations and loads against the kernel's own clock reads, times of one instant on all SMs against the
  * wall clock that each SM reads at that instant, and results that do not differ by a bit. */
 #include "check.h"
 
@@ -167,6 +167,98 @@ TEST_CASE(durations)
         CHECK(by_ticks.p50 <= usual && by_ticks.p95 <= rare, "%d FMAs by clock", fmas[size]);
         CHECK(by_time.p50 <= usual && by_time.p95 <= rare, "%d FMAs by time", fmas[size]);
     }
+}
+
+/* ---- Loads ------------------------------------------------------------------------------------------------------ */
+
+namespace
+{
+constexpr unsigned chased = 1u << 26; /* 256 MiB of them: no cache has that */
+}
+
+/* Every number below `chased` once, far from the one before. */
+__global__ void link_all(unsigned *next)
+{
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < chased; i += gridDim.x * blockDim.x)
+        next[i] = (i * 1664525u + 1013904223u) % chased;
+}
+
+/* A range around a load of cold memory, and the user's clock reads around that and a branch that needs what was loaded. */
+template <bool Waits>
+__global__ void chase(unsigned *out, const unsigned *next, unsigned long long *difference, int rounds, unsigned at)
+{
+    KTRACE_KERNEL("chase");
+    at = (at + blockIdx.x * 2654435761u) % chased;
+#pragma unroll 1
+    for (int round = 0; round < rounds; round++) {
+        KTRACE_PIN(at);
+        const unsigned long long before = clock_ticks();
+        KTRACE_RANGE_PUSH("load");
+        unsigned loaded = next[at];
+        if (Waits)
+            KTRACE_WAIT(loaded);
+        else
+            KTRACE_PIN(loaded);
+        KTRACE_RANGE_POP();
+        if (loaded >= chased)
+            break;
+        const unsigned long long after = clock_ticks();
+        if (threadIdx.x == 0)
+            difference[blockIdx.x * rounds + round] = after - before;
+        at = loaded;
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = at;
+}
+
+/* With KTRACE_WAIT the range has the load; with KTRACE_PIN, as far as ptxas put it there: that is printed only. */
+TEST_CASE(waits)
+{
+    constexpr int blocks = 16, rounds = 64;
+    constexpr double most_around = 200; /* cycles: the two events' own instructions and the branch */
+    test::device_array<unsigned> next(chased), out(blocks * 32);
+    test::device_array<unsigned long long> difference(2 * blocks * rounds);
+    REQUIRE(next.get() && out.get() && difference.get());
+    link_all<<<1024, 256>>>(next.get());
+    const auto launch = [&](unsigned at) {
+        chase<true><<<blocks, 32>>>(out.get(), next.get(), difference.get(), rounds, at);
+        chase<false><<<blocks, 32>>>(out.get(), next.get(), difference.get() + blocks * rounds, rounds, at + 1);
+    };
+    launch(0); /* dormant: code is loaded, clocks are up */
+    CUDA_OK_OR_RETURN(cudaDeviceSynchronize());
+    const test::trace trace = test::record(test::sizes(256, 4), [&] { launch(chased / 2); });
+    REQUIRE(trace.valid());
+    test::check_clean(trace);
+    REQUIRE(trace.launches.size() == 2, "%zu launches", trace.launches.size());
+
+    const std::vector<unsigned long long> users = difference.host();
+    std::vector<double> ticks[2], user_ticks[2], around[2];
+    for (const test::wave &wave : trace.waves) {
+        const test::about about(wave);
+        const uint32_t pins = wave.info.launch;
+        REQUIRE(wave.events.size() == 2 * rounds, "%zu events", wave.events.size());
+        for (int round = 1; round < rounds; round++) { /* the first has instruction cache misses anywhere */
+            const test::event &push = wave.events[2 * round], &pop = wave.events[2 * round + 1];
+            const double user = (double)users[((size_t)pins * blocks + wave.info.workgroup[0]) * rounds + round];
+            const double in_ticks = (double)(pop.clock_ticks - push.clock_ticks);
+            CHECK(in_ticks <= user, "%g cycles in a range, %g around it in round %d", in_ticks, user, round);
+            ticks[pins].push_back(in_ticks);
+            user_ticks[pins].push_back(user);
+            around[pins].push_back(user - in_ticks);
+        }
+    }
+    const distribution waits = distribution_of(ticks[0]), pins = distribution_of(ticks[1]);
+    for (int which = 0; which < 2; which++) {
+        const distribution in = which ? pins : waits, user = distribution_of(user_ticks[which]),
+                           off = distribution_of(around[which]);
+        std::printf("  %s: ranges min %.0f p50 %.0f p95 %.0f max %.0f cycles; the kernel's own reading p50 %.0f; it is "
+                    "longer by min %.0f p50 %.0f p95 %.0f max %.0f\n",
+                    which ? "KTRACE_PIN " : "KTRACE_WAIT", in.min, in.p50, in.p95, in.max, user.p50, off.min, off.p50,
+                    off.p95, off.max);
+    }
+    const double loads = distribution_of(user_ticks[0]).p50, outside = distribution_of(around[0]).p50;
+    REQUIRE(loads > 2 * most_around, "%g cycles for a load: the memory is not cold", loads);
+    CHECK(outside <= most_around, "%g of %g cycles are outside of a range that waits", outside, loads);
+    CHECK(pins.p50 <= 1.1 * waits.p50, "%g cycles with pins, %g with waits", pins.p50, waits.p50);
 }
 
 /* ---- One instant on all SMs ------------------------------------------------------------------------------------- */
