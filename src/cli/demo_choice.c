@@ -8,13 +8,13 @@ const struct demo_helper demo_helpers[DEMO_HELPERS] = {
      "CUDA",
      "ktrace-demo-cuda",
      {NULL},
-     "this ktrace was built without ktrace-demo-cuda, which needs nvcc",
+     "this ktrace was built without ktrace-demo-cuda, which the preset demo builds where nvcc is",
      {"../libexec/ktrace/ktrace-demo-cuda", "ktrace-demo-cuda", "../examples/ktrace-demo-cuda"}},
     {"hip",
      "HIP",
      "ktrace-demo-hip",
      {"KTRACE_HIP_LIBRARY", "KTRACE_SIM_CHIP"},
-     "this ktrace was built without ktrace-demo-hip, which needs clang-22 and lld-22",
+     "this ktrace was built without ktrace-demo-hip, which the preset demo builds where clang-22 and lld-22 are",
      {"../libexec/ktrace/ktrace-demo-hip", "ktrace-demo-hip", "../examples/amdgcn/ktrace-demo-hip"}},
 };
 
