@@ -70,8 +70,7 @@ const char *kt_capture_directory(const struct ktrace_capture *capture)
     return capture->settings.directory;
 }
 
-/* What was to be told while the lock was held is told now. */
-static void unlock_operation(void)
+void kt_capture_unlock(void)
 {
     kt_operation_unlock();
     kt_log_told_later();
@@ -87,8 +86,7 @@ static int is_live(const struct ktrace_capture *capture)
     return other != NULL;
 }
 
-/* With the state lock held. */
-static int check_live(const struct ktrace_capture *capture, const char *call)
+int kt_capture_check_live(const struct ktrace_capture *capture, const char *call)
 {
     if (capture == NULL)
         return kt_fail(KTRACE_ERROR_ARGUMENT, "%s: the capture is NULL", call);
@@ -97,10 +95,9 @@ static int check_live(const struct ktrace_capture *capture, const char *call)
     return KTRACE_OK;
 }
 
-/* The same, and it records. */
-static int check_records(const struct ktrace_capture *capture, const char *call)
+int kt_capture_check_records(const struct ktrace_capture *capture, const char *call)
 {
-    const int status = check_live(capture, call);
+    const int status = kt_capture_check_live(capture, call);
     if (status == KTRACE_OK && capture != armed)
         return kt_fail(KTRACE_ERROR_STATE,
                        "%s: this capture has been stopped and records nothing any more: begin it with stay_armed to "
@@ -109,9 +106,8 @@ static int check_records(const struct ktrace_capture *capture, const char *call)
     return status;
 }
 
-/* With the operation lock held, so that it stays so. */
-static int check_locked(const struct ktrace_capture *capture, const char *call,
-                        int (*check)(const struct ktrace_capture *capture, const char *call))
+int kt_capture_check(const struct ktrace_capture *capture, const char *call,
+                     int (*check)(const struct ktrace_capture *capture, const char *call))
 {
     kt_state_lock();
     const int status = check(capture, call);
@@ -294,7 +290,7 @@ static int begin(struct ktrace_capture **out, struct kt_backend *const *backends
         status = lock_to_begin(kind);
     if (status == KTRACE_OK) {
         status = begin_locked(capture, backends, &count, kind);
-        unlock_operation();
+        kt_capture_unlock();
     }
     if (status < 0) {
         for (uint32_t i = 0; i < count; i++)
@@ -371,7 +367,7 @@ static int close_window(struct ktrace_capture *capture, struct kt_snapshot **fre
 
 static int check_window(const struct ktrace_capture *capture, const char *call)
 {
-    const int status = check_live(capture, call);
+    const int status = kt_capture_check_live(capture, call);
     if (status == KTRACE_OK && capture != window)
         return kt_fail(KTRACE_ERROR_STATE, "%s: this capture has been stopped already", call);
     return status;
@@ -392,7 +388,7 @@ int ktrace_capture_stop(struct ktrace_capture *capture)
     struct ktrace_trace *shown = NULL, *unrecorded = NULL;
     int handed_over = 0;
     kt_operation_lock();
-    int status = check_locked(capture, "ktrace_capture_stop", check_window);
+    int status = kt_capture_check(capture, "ktrace_capture_stop", check_window);
     if (status == KTRACE_OK)
         status = close_window(capture, &fresh, capture->settings.stay_armed);
     if (status == KTRACE_OK)
@@ -403,7 +399,7 @@ int ktrace_capture_stop(struct ktrace_capture *capture)
         handed_over = capture->handed_over;
         unrecorded = kt_record_take(capture);
     }
-    unlock_operation();
+    kt_capture_unlock();
     kt_record_taken(unrecorded, status);
     tell_if_empty(shown, handed_over);
     ktrace_trace_destroy(shown);
@@ -434,19 +430,13 @@ void ktrace_capture_destroy(struct ktrace_capture *capture)
         return;
     struct ktrace_trace *unrecorded = NULL;
     kt_operation_lock();
-    if (check_locked(capture, "ktrace_capture_destroy", check_live) == KTRACE_OK) {
+    if (kt_capture_check(capture, "ktrace_capture_destroy", kt_capture_check_live) == KTRACE_OK) {
         unrecorded = kt_record_take(capture);
         if (destroy(capture) == KTRACE_ERROR_STATE)
             kt_record_put_back(capture, &unrecorded);
     }
-    unlock_operation();
+    kt_capture_unlock();
     kt_record_taken(unrecorded, KTRACE_OK);
-}
-
-/* Its devices cannot be read, or not be read again. */
-static int nothing_to_show(void)
-{
-    return kt_fail(KTRACE_ERROR_NOT_FOUND, "the capture has nothing to show: its last read failed");
 }
 
 int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture)
@@ -454,16 +444,16 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
     struct kt_snapshot *fresh = NULL;
     struct ktrace_trace *trace = NULL, *unrecorded = NULL;
     kt_operation_lock();
-    int status = check_locked(capture, "ktrace_capture_end", check_live);
+    int status = kt_capture_check(capture, "ktrace_capture_end", kt_capture_check_live);
     if (status < 0) {
-        unlock_operation();
+        kt_capture_unlock();
         return status;
     }
     if (capture == armed) {
         const int is_stopped = capture != window;
         status = close_window(capture, &fresh, 0);
         if (status == KTRACE_ERROR_STATE) {
-            unlock_operation();
+            kt_capture_unlock();
             return status;
         }
         if (is_stopped)
@@ -474,13 +464,13 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
     if (status == KTRACE_OK && capture->shown)
         trace = kt_trace_retain(capture->shown);
     else if (status == KTRACE_OK && out)
-        status = nothing_to_show();
+        status = kt_capture_fail_to_show();
     const struct kt_failure failure = kt_failure_keep(status);
     const int handed_over = capture->handed_over;
     if (out)
         unrecorded = kt_record_take(capture);
     destroy(capture);
-    unlock_operation();
+    kt_capture_unlock();
     kt_fail_again(&failure);
     kt_record_taken(unrecorded, status);
     tell_if_empty(trace, handed_over);
@@ -493,97 +483,6 @@ int ktrace_capture_end(struct ktrace_trace **out, struct ktrace_capture *capture
     return KTRACE_OK;
 }
 
-/* ---- Looking and clearing ------------------------------------------------------------------------------------------- */
-
-int ktrace_capture_clear(struct ktrace_capture *capture)
-{
-    struct ktrace_trace *looked_at = NULL;
-    kt_operation_lock();
-    int status = check_locked(capture, "ktrace_capture_clear", check_records);
-    if (status == KTRACE_OK) {
-        looked_at = kt_record_take(capture);
-        status = kt_capture_forget_records(capture);
-        if (status < 0)
-            kt_record_put_back(capture, &looked_at);
-    }
-    unlock_operation();
-    kt_record_taken(looked_at, status);
-    return status;
-}
-
-int ktrace_capture_read(struct ktrace_trace **out, struct ktrace_capture *capture)
-{
-    struct kt_snapshot *fresh = NULL;
-    struct ktrace_trace *unrecorded = NULL;
-    int disarmed;
-    if (out == NULL)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_read: `out` is NULL");
-    kt_operation_lock();
-    int status = check_locked(capture, "ktrace_capture_read", check_records);
-    if (status == KTRACE_OK)
-        status = kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_GO_ON);
-    if (status == KTRACE_OK)
-        status = kt_capture_show(capture, fresh, 0);
-    if (status == KTRACE_OK) {
-        *out = kt_trace_retain(capture->shown);
-        capture->handed_over |= (*out)->event_count != 0;
-        unrecorded = kt_record_take(capture);
-    }
-    unlock_operation();
-    kt_record_taken(unrecorded, status);
-    return status;
-}
-
-/* Of one that does not record any more: what it shows already. */
-static int look(struct ktrace_trace **out, struct ktrace_capture *capture, int records)
-{
-    struct kt_snapshot *fresh = NULL;
-    int disarmed, status = KTRACE_OK;
-    if (records) {
-        status = kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_GO_ON);
-        if (status == KTRACE_OK)
-            status = kt_capture_show_news(capture, fresh);
-    } else if (capture->shown == NULL) {
-        status = nothing_to_show();
-    }
-    if (status == KTRACE_OK)
-        *out = kt_trace_retain(capture->shown);
-    return status;
-}
-
-int ktrace_capture_snapshot(struct ktrace_trace **out, struct ktrace_capture *capture)
-{
-    if (out == NULL)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_snapshot: `out` is NULL");
-    kt_operation_lock();
-    int status = check_locked(capture, "ktrace_capture_snapshot", check_live);
-    if (status == KTRACE_OK)
-        status = look(out, capture, capture == window || (capture == armed && capture->shown == NULL));
-    unlock_operation();
-    return status;
-}
-
-int kt_capture_collect_background(struct ktrace_trace **out, int *is_new, struct ktrace_capture *capture)
-{
-    struct kt_snapshot *fresh = NULL;
-    int disarmed, status = KTRACE_OK;
-    kt_operation_lock();
-    if (capture == armed)
-        status = kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_GO_ON);
-    if (status == KTRACE_OK) {
-        *is_new = capture->growing || (fresh && (capture->shown == NULL || !kt_capture_is_empty(fresh)));
-        if (fresh && *is_new)
-            status = kt_capture_show(capture, fresh, 0);
-        else
-            kt_snapshot_destroy(fresh);
-        capture->growing = 0;
-    }
-    if (status == KTRACE_OK)
-        *out = capture->shown ? kt_trace_retain(capture->shown) : NULL;
-    unlock_operation();
-    return status;
-}
-
 int kt_capture_end_background(struct ktrace_capture *capture)
 {
     kt_operation_lock();
@@ -594,7 +493,7 @@ int kt_capture_end_background(struct ktrace_capture *capture)
         status = kt_capture_gather(&fresh, &disarmed, capture, KT_CAPTURE_END);
     kt_snapshot_destroy(fresh);
     if (status == KTRACE_ERROR_STATE) {
-        unlock_operation();
+        kt_capture_unlock();
         return status;
     }
     kt_state_lock();
@@ -605,33 +504,6 @@ int kt_capture_end_background(struct ktrace_capture *capture)
     kt_state_unlock();
     release_devices(capture, disarmed < 0);
     free_capture(capture);
-    unlock_operation();
+    kt_capture_unlock();
     return KTRACE_OK;
-}
-
-int ktrace_capture_peek(struct ktrace_trace **out, struct ktrace_capture *capture)
-{
-    struct kt_snapshot *snapshot = NULL;
-    if (out == NULL)
-        return kt_fail(KTRACE_ERROR_ARGUMENT, "ktrace_capture_peek: `out` is NULL");
-    kt_state_lock();
-    int status = check_records(capture, "ktrace_capture_peek");
-    if (status == KTRACE_OK)
-        status = kt_capture_peek(&snapshot, capture);
-    kt_state_unlock();
-    return status < 0 ? status : kt_trace_from_snapshot(out, snapshot);
-}
-
-int kt_capture_peek_armed(struct kt_snapshot **out, struct kt_capture_facts *facts)
-{
-    kt_state_lock();
-    int status = armed ? kt_capture_peek(out, armed)
-                       : kt_fail(KTRACE_ERROR_STATE, "no capture is open in this process now, and no process-wide "
-                                                     "collection is on");
-    if (armed)
-        *facts = (struct kt_capture_facts){.number = armed->origin.number,
-                                           .is_background = armed == background,
-                                           .gathered = kt_origin_reads(&armed->origin)};
-    kt_state_unlock();
-    return status;
 }

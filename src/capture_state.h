@@ -1,4 +1,4 @@
-/* capture_state.h - what a capture is made of, for capture.c, capture_devices.c and capture_records.c. */
+/* capture_state.h - what a capture is made of, for capture.c and capture_*.c. */
 #ifndef KT_CAPTURE_STATE_H
 #define KT_CAPTURE_STATE_H
 
@@ -36,6 +36,20 @@ struct ktrace_capture *kt_capture_live(void); /* all that were not destroyed */
 struct ktrace_capture *kt_capture_window(void);
 struct ktrace_capture *kt_capture_armed(void);
 struct ktrace_capture *kt_capture_background(void);
+
+/* Of the operation lock; what was to be told while it was held is told then. */
+void kt_capture_unlock(void);
+/* Whether it is one that was not destroyed; and whether it records. `call` is for the sentence. With the state lock held. */
+int kt_capture_check_live(const struct ktrace_capture *capture, const char *call);
+int kt_capture_check_records(const struct ktrace_capture *capture, const char *call);
+/* One of these with the operation lock held, so that it stays so. */
+int kt_capture_check(const struct ktrace_capture *capture, const char *call,
+                     int (*check)(const struct ktrace_capture *capture, const char *call));
+
+/* ---- capture_read.c ------------------------------------------------------------------------------------------------ */
+
+/* Its devices cannot be read, or not be read again. */
+int kt_capture_fail_to_show(void);
 
 /* ---- capture_devices.c --------------------------------------------------------------------------------------------- */
 
