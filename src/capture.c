@@ -1,4 +1,4 @@
-/* capture.c - the life of captures: begin, read, stop, destroy, and who is armed when. */
+/* capture.c - the life of captures: begin, stop, destroy, and who is armed when. */
 #include "capture.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* ktrace_trace_merge: what becomes of processes, launches, times, losses; and what is refused. */
 #include "build_snapshot.h"
+#include "failing_memory.h"
 #include "trace.h"
 #include "trace_file_bytes.h"
 
@@ -7,37 +8,6 @@
 #define HOUR_NS INT64_C(3600000000000)
 #define MERGED(options, ...) \
     merged((const struct ktrace_trace *const[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *), options)
-
-/* ---- Memory that runs out ----------------------------------------------------------------------------------------- */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
-
-static long allocations_left = -1; /* -1: any number */
-
-static int is_refused(void)
-{
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return is_refused() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return is_refused() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *old, size_t bytes)
-{
-    return is_refused() ? NULL : __real_realloc(old, bytes);
-}
 
 /* ---- Ranks -------------------------------------------------------------------------------------------------------- */
 

@@ -1,41 +1,10 @@
 /* What was read in pieces is what would have been read at once; and traces that several hold. */
 #include "build_snapshot.h"
+#include "failing_memory.h"
 #include "trace.h"
 #include "trace_file_bytes.h"
 
 #include <pthread.h>
-
-/* ---- Memory that runs out ---------------------------------------------------------------------------------------- */
-
-/* The library's allocations come here: linked with --wrap. */
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
-
-static long allocations_left = -1; /* -1: any number */
-
-static int is_refused(void)
-{
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return is_refused() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return is_refused() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *old, size_t bytes)
-{
-    return is_refused() ? NULL : __real_realloc(old, bytes);
-}
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
