@@ -26,8 +26,8 @@ enum kt_record_word {
     KT_RECORD_COLLECTING, /* from here on there is something to lose */
     KT_RECORD_TRACE,      /* a file, and its numbers: struct kt_record_numbers */
     KT_RECORD_WARNING,    /* of the trace before */
-    KT_RECORD_NOTE,       /* a sentence, such as why nothing was recorded */
-    KT_RECORD_LOSS,       /* a sentence about what was lost or could not be done */
+    KT_RECORD_NOTE,       /* a sentence, such as why nothing was recorded: said where that is so */
+    KT_RECORD_LOSS,       /* a sentence about what was lost: the command fails */
     KT_RECORD_OVERFLOW,   /* the same, of KTRACE_ERROR_OVERFLOW; a trace behind it has what there was room for */
     KT_RECORD_SIGNAL,     /* a number: it is about to die of it, and has saved what could be had */
     KT_RECORD_ENDED,      /* it exits */

@@ -159,7 +159,7 @@ void kt_record_watch_signals(void)
     if (error) {
         kt_fail(KTRACE_ERROR_IO, "a signal that ends this process would lose its traces: starting a thread: %s",
                 strerror(error));
-        kt_record_say(KT_RECORD_LOSS, ktrace_last_error());
+        kt_record_say(KT_RECORD_NOTE, ktrace_last_error()); /* why nothing is there, if a signal comes */
         return;
     }
     owner = getpid();

@@ -16,6 +16,7 @@
 #include "log.h"
 #include "own_descriptor.h"
 #include "own_thread.h"
+#include "record_session.h"
 #include "trace_file.h"
 #include "watch_wire.h"
 
@@ -314,8 +315,12 @@ void kt_watch_start(void)
         }
     }
     pthread_mutex_unlock(&lock);
-    if (status < 0)
-        kt_tell("KTRACE_WATCH: nobody can watch this process: %s", ktrace_last_error());
+    if (status < 0) {
+        char sentence[1100];
+        snprintf(sentence, sizeof sentence, "KTRACE_WATCH: nobody can watch this process: %s", ktrace_last_error());
+        if (!kt_record_say(KT_RECORD_NOTE, sentence)) /* of what is recorded nothing is lost by that */
+            kt_tell("%s", sentence);
+    }
 }
 
 void kt_watch_forget(void)

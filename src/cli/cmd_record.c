@@ -96,11 +96,11 @@ static size_t count_traces(const struct record_session *session)
     return count;
 }
 
-static bool has_overflowed(const struct record_session *session)
+static bool has_lost(const struct record_session *session)
 {
     for (size_t i = 0; i < session->count; i++)
         for (size_t k = 0; k < session->processes[i].said_count; k++)
-            if (session->processes[i].said[k].word == KT_RECORD_OVERFLOW)
+            if (session->processes[i].said[k].word != KT_RECORD_NOTE)
                 return true;
     return false;
 }
@@ -241,7 +241,7 @@ static int collect(const struct choice *choice, struct record_files *files)
         record_report_nothing(&session, program);
     if (placed && show(choice, placed, count) != CLI_OK)
         status = CLI_FAILURE;
-    if (count == 0 || has_overflowed(&session))
+    if (count == 0 || has_lost(&session))
         status = CLI_FAILURE;
     tell_outer(program, trace_count);
     free_placed(placed, count);

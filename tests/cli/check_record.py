@@ -141,7 +141,7 @@ class Processes(Case):
         """Of the library in one of the processes."""
         script = 'echo "process 2 $$ 1" > "$KTRACE_RECORD/$$-0.process"; "$PROGRAM" load launch'
         done = self.run_command(arguments.ktrace, "record", "-o", "run.ktrace", "--", "sh", "-c", script)
-        self.assert_recorded(done, [1])
+        self.assert_recorded(done, [1], 1)
         self.assertRegex(done.error, r"\(process \d+\): its libktrace and this 'ktrace record' are of versions")
 
     def test_fork(self):
