@@ -73,7 +73,7 @@ endif()
 # The documentation keeps the shape of the source tree, so that its links lead somewhere; the headers are a link.
 install(FILES README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES sim/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/sim")
-install(DIRECTORY docs bench DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs bench DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
 install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}"
     FILES_MATCHING PATTERN "*.md" PATTERN "*.c" PATTERN "*.h" PATTERN "*.cu" PATTERN "*.hip" PATTERN "*.cl" PATTERN "*.cuh"
     PATTERN "*.py" PATTERN "*.sh" PATTERN "*.yml" PATTERN "Makefile" PATTERN "CMakeLists.txt")
