@@ -47,7 +47,7 @@ static pid_t start(int *output, int (*body)(void *), void *context)
         cli_error("cannot make a pipe: %s", strerror(errno));
         return -1;
     }
-    fflush(NULL); /* what is buffered is the command's to write */
+    cli_flush(); /* what is buffered is the command's to write */
     cli_cleanup_hold();
     const pid_t process = fork();
     if (process == 0)

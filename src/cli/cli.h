@@ -45,6 +45,8 @@ int cli_error_usage(const struct cli_command *command, const char *format, ...) 
  * A pipe that nobody reads any more is not reported: CLI_PIPE_CLOSED. */
 void cli_write(const void *data, size_t bytes);
 void cli_print(const char *text);
+/* What is buffered goes out now: before waiting, and before a fork. */
+void cli_flush(void);
 /* The text of a string builder, which is destroyed. CLI_FAILURE when memory had run out. */
 int cli_print_string(struct kt_string *string);
 

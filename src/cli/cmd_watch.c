@@ -58,6 +58,13 @@ static enum watch_outcome load_file(struct watch_look *out, bool *is_new, struct
         memset(&watch->shown, 0, sizeof watch->shown);
         return errno == ENOENT ? WATCH_NOT_BEGUN : WATCH_FAILED;
     }
+    /* opening a pipe waits for its writer, and signals are blocked */
+    if (!watch->choice.once && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+        kt_string_printf(why,
+                         "%s: this is a pipe or a device, and cannot be read again and again: read it with '--once'",
+                         watch->choice.path);
+        return WATCH_NOT_BEGUN;
+    }
     *is_new = !same_file(&status, &watch->shown);
     if (!*is_new)
         return WATCH_FETCHED;
@@ -85,7 +92,7 @@ static void show(struct watch *watch, const struct watch_view *view)
     if (!watch->choice.json && watch->subject.look > 1)
         cli_print("\n");
     cli_write(kt_string_text(&watch->text), watch->text.length);
-    fflush(stdout);
+    cli_flush();
 }
 
 /* Takes over the look. */
@@ -244,7 +251,7 @@ static int watch_it(struct watch *watch)
         cli_write(kt_string_text(&watch->text), watch->text.length);
     }
     if (signal > 0 && signal != SIGINT) {
-        fflush(stdout);
+        cli_flush();
         end_by(signal);
     }
     if (step == DONE && !watch->choice.once && why.length)

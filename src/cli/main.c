@@ -94,11 +94,16 @@ int cli_print_string(struct kt_string *string)
     return failed ? CLI_FAILURE : CLI_OK;
 }
 
-/* A full disk must not look like success. Nor must a closed pipe, but whoever closed it, as head does, wants no words. */
-static int finish_output(int status)
+void cli_flush(void)
 {
     if (fflush(stdout) != 0 && !output_error)
         output_error = errno;
+}
+
+/* A full disk must not look like success. Nor must a closed pipe, but whoever closed it, as head does, wants no words. */
+static int finish_output(int status)
+{
+    cli_flush();
     if (!output_error)
         return status;
     if (output_error == EPIPE)

@@ -58,7 +58,7 @@ static int start(struct record_program *program)
     int ends[2], error = 0;
     if (pipe2(ends, O_CLOEXEC) < 0)
         return cli_error("cannot make a pipe: %s", strerror(errno));
-    fflush(NULL);
+    cli_flush();
     program->process = fork();
     if (program->process == 0)
         become_program(program->command, ends[1], &program->mask);

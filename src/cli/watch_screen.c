@@ -1,6 +1,5 @@
 #include "watch_screen.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -35,11 +34,11 @@ void watch_screen_show(const struct kt_string *text)
         at += length + (at[length] == '\n');
     }
     cli_print(CLEAR_BELOW);
-    fflush(stdout);
+    cli_flush();
 }
 
 void watch_screen_end(void)
 {
     cli_print(END);
-    fflush(stdout);
+    cli_flush();
 }
