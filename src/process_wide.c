@@ -159,9 +159,13 @@ static void make_room_for_the_program(void)
 int ktrace_enable(const struct ktrace_capture_options *options)
 {
     make_room_for_the_program();
-    if (!begin_starting())
-        return kt_fail(KTRACE_ERROR_STATE, "ktrace_enable: process-wide collection is on already");
-    return start(options, 0);
+    if (begin_starting())
+        return start(options, 0);
+    if (options || !is_the_environments || __atomic_load_n(&state, __ATOMIC_ACQUIRE) != ON)
+        return kt_fail(KTRACE_ERROR_STATE, "ktrace_enable: process-wide collection is on already%s",
+                       options && is_the_environments ? ", by KTRACE_ENABLE: its settings are the environment's" : "");
+    kt_capture_arm_now(collection); /* what the runtime did not know yet when it began */
+    return KTRACE_OK;
 }
 
 int ktrace_disable(void)

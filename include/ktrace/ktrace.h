@@ -191,8 +191,8 @@ KTRACE_API int ktrace_capture_export_launches(char ***paths, uint64_t *count, st
  * A program that is linked by hipcc has not registered its last translation unit yet when its constructors run: it calls
  * ktrace_enable first thing in main. */
 
-/* The same from now on, whatever the environment says. `options` may be NULL. KTRACE_ERROR_STATE: it is on, or a capture is
- * open. */
+/* The same from now on, whatever the environment says. `options` may be NULL, and then it may be on already, by the
+ * environment. KTRACE_ERROR_STATE: it is on otherwise, or a capture is open. */
 KTRACE_API int ktrace_enable(const struct ktrace_capture_options *options);
 /* Ends it and forgets what was not collected. Nothing happens where it is off. KTRACE_ERROR_STATE: a graph is captured, or a
  * capture is open. */

@@ -146,12 +146,19 @@ static void files(void **state)
 /* ---- The environment ---------------------------------------------------------------------------------------------- */
 
 /* In a process with KTRACE_ENABLE=1, which knows nothing of ktrace but that it attaches its module. */
-static int a_program(int collects)
+static int a_program(int collects, int enables)
 {
     void *state;
     char *text = NULL;
+    const struct ktrace_capture_options options = KTRACE_CAPTURE_OPTIONS_INIT;
     traced_set_up(&state);
     struct traced *t = state;
+    if (enables) { /* what the environment has begun, as programs of hipcc do */
+        must(ktrace_enable(NULL));
+        must(ktrace_enable(NULL));
+        assert_int_equal(ktrace_enable(&options), KTRACE_ERROR_STATE);
+        assert_non_null(strstr(ktrace_last_error(), "KTRACE_ENABLE"));
+    }
     launch_kernel(t, "work", 2, 64, 1, NULL);
     launch_kernel(t, "other", 2, 64, 1, NULL);
     if (collects)
@@ -203,6 +210,8 @@ static void the_environment(void **state)
     assert_non_null(strstr(name, "_ktrace.pftrace.gz"));
     assert_non_null(strstr(said, "2 launches exported to"));
     assert_non_null(strstr(said, "simulated time"));
+    assert_int_equal(run_again(said, sizeof said, "1", "enables", folder, name), 1);
+    assert_non_null(strstr(said, "2 launches exported to"));
     assert_int_equal(run_again(said, sizeof said, "1", "collects", folder, name), 0);
     assert_int_equal(run_again(said, sizeof said, "0", "leaves", folder, name), 0);
     assert_string_equal(said, "");
@@ -214,7 +223,7 @@ static void the_environment(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 1)
-        return a_program(!strcmp(argv[1], "collects"));
+        return a_program(!strcmp(argv[1], "collects"), !strcmp(argv[1], "enables"));
     unsetenv("KTRACE_ENABLE");
     const struct CMUnitTest tests[] = {
         TRACED_TEST(a_cached_snapshot),        TRACED_TEST(replays_renew_it),
