@@ -25,7 +25,7 @@ __global__ void add(float *out, const float *x, const float *y, int count)
         }
         for (int i = 0; i < per_thread; i++) {
             a[i] += b[i];
-            KTRACE_PIN(a[i]); // the sum belongs inside the range, and with it the wait for what was loaded
+            KTRACE_WAIT(a[i]); // the sum belongs inside the range, and with it the wait for what was loaded
         }
     }
     KTRACE_RANGE("store");
