@@ -63,7 +63,8 @@ static void put_nothing(struct kt_text *text, const struct kt_explanation *about
             text,
             "nothing was recorded: %u annotated module%s came after recording had begun, and went before it was read%s",
             unseen, plural(unseen),
-            is_amdgcn ? " (in a program that hipcc linked, call ktrace_enable(NULL) first thing in main)" : "");
+            is_amdgcn ? " (in a program that hipcc linked, begin main with: if (ktrace_active()) ktrace_enable(NULL))"
+                      : "");
     else if (modules == 0)
         kt_put(text,
                "nothing was recorded: no annotated module is known (compile kernels with KTRACE_ENABLE=1; hand modules "

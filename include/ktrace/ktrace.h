@@ -188,8 +188,12 @@ KTRACE_API int ktrace_capture_export_launches(char ***paths, uint64_t *count, st
  * KTRACE_DEVICES (default: those in use and the current one), with the environment's other settings. While a capture is open the
  * collection rests. What the program has not collected when it exits is exported to KTRACE_DUMP_DIR under the program's name.
  * Problems, and what was exported, are told the log callback, or stderr where there is none.
- * A program that is linked by hipcc has not registered its last translation unit yet when its constructors run: it calls
- * ktrace_enable first thing in main. */
+ * A program that is linked by hipcc has not registered its last translation unit yet when its constructors run. So that it records where
+ * the environment says so, and only there, its main begins with
+ *
+ *     if (ktrace_active())
+ *         ktrace_enable(NULL);
+ */
 
 /* The same from now on, whatever the environment says. `options` may be NULL, and then it may be on already, by the
  * environment. KTRACE_ERROR_STATE: it is on otherwise, or a capture is open. */
