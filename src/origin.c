@@ -175,6 +175,7 @@ static int tell_reads(struct kt_process *process, const struct kt_recording_orig
     }
     reads->capture = origin->number;
     reads->first = reads->last = kt_origin_reads(origin) + 1;
+    free(process->reads); /* of several parts without any */
     process->reads = reads;
     process->read_count = 1;
     return 0;
@@ -182,11 +183,13 @@ static int tell_reads(struct kt_process *process, const struct kt_recording_orig
 
 static int tell_readings(struct kt_process *process, const struct kt_recording_origin *origin)
 {
-    process->readings = kt_array_new(origin->reading_count, sizeof *process->readings);
-    if (!process->readings)
+    struct kt_clock_reading *readings = kt_array_new(origin->reading_count, sizeof *readings);
+    if (!readings)
         return KTRACE_ERROR_MEMORY;
     if (origin->reading_count)
-        memcpy(process->readings, origin->readings, origin->reading_count * sizeof *process->readings);
+        memcpy(readings, origin->readings, origin->reading_count * sizeof *readings);
+    free(process->readings);
+    process->readings = readings;
     process->reading_count = origin->reading_count;
     return 0;
 }
