@@ -14,6 +14,7 @@
 #include "log.h"
 #include "origin.h"
 #include "own_descriptor.h"
+#include "quiet_write.h"
 #include "string_builder.h"
 
 const char *const kt_record_words[KT_RECORD_WORDS] = {
@@ -70,7 +71,7 @@ static int append(int file, const struct kt_string *line)
         errno = ENOMEM;
         return -1;
     }
-    const ssize_t written = write(file, line->text, line->length);
+    const ssize_t written = kt_write_quietly(file, line->text, line->length);
     if (written == (ssize_t)line->length)
         return 0;
     if (written >= 0)

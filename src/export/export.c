@@ -1,6 +1,7 @@
 #include "export.h"
 
 #include "../error.h"
+#include "../quiet_write.h"
 #include "../string_builder.h"
 #include "sink.h"
 
@@ -58,7 +59,7 @@ void kt_memory_sink_init(struct kt_memory_sink *memory)
 static int write_all(struct kt_file_sink *file, const uint8_t *data, size_t bytes)
 {
     while (bytes > 0) {
-        ssize_t written = write(file->fd, data, bytes);
+        ssize_t written = kt_write_quietly(file->fd, data, bytes);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)

@@ -14,6 +14,7 @@
 #include "cache_entry.h"
 #include "cache_room.h"
 #include "error.h"
+#include "quiet_write.h"
 #include "scan.h"
 #include "string_builder.h"
 
@@ -139,7 +140,7 @@ static int make_directories(const char *directory)
 static int write_all(int file, const char *data, size_t bytes)
 {
     while (bytes) {
-        const ssize_t part = write(file, data, bytes);
+        const ssize_t part = kt_write_quietly(file, data, bytes);
         if (part < 0 && errno != EINTR)
             return -1;
         data += part > 0 ? part : 0;

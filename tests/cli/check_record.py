@@ -348,6 +348,13 @@ class Overflow(Case):
 
 
 class Statuses(Case):
+    def test_files_that_may_not_grow(self):
+        """The signal of that is kept from the program."""
+        done = self.run_command(arguments.ktrace, "record", "-o", "a.ktrace", "--", "sh", "-c",
+                                'ulimit -f 4; exec "$PROGRAM" load launch=100 say=hello')
+        self.assertEqual((done.status, done.out), (1, "hello"), done.error)
+        self.assertIn("could not be written: File too large", done.error)
+
     def test_exit(self):
         self.assert_recorded(self.record("load", "launch", "exit=3"), [1], status=3)
 
