@@ -130,6 +130,18 @@ static pid_t parent_of(pid_t pid)
     return (pid_t)parent;
 }
 
+/* Its namespace of process ids. False: it has ended, or belongs to another user, whom only root may look at. */
+static bool read_pid_namespace(uint64_t *pid_namespace, pid_t pid)
+{
+    struct stat status;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/ns/pid", (long)pid);
+    if (stat(path, &status) < 0)
+        return false;
+    *pid_namespace = status.st_ino;
+    return true;
+}
+
 /* ---- Listing ----------------------------------------------------------------------------------------------------- */
 
 static int by_number(const void *left, const void *right)
@@ -151,10 +163,10 @@ int watch_list(pid_t **pids, size_t *count)
         return -1;
     }
     for (const char *at = kt_string_text(&sockets); (at = strstr(at, " @" KT_WATCH_PREFIX)) != NULL; at++) {
-        uint64_t pid_namespace;
+        uint64_t pid_namespace, its_namespace;
         long pid;
         if (sscanf(at + sizeof " @" KT_WATCH_PREFIX - 1, "%" SCNu64 "/%ld", &pid_namespace, &pid) != 2 ||
-            pid_namespace != own.st_ino)
+            pid_namespace != own.st_ino || !read_pid_namespace(&its_namespace, (pid_t)pid))
             continue;
         if (kt_array_reserve(&found, &room, used + 1, sizeof *found) < 0) {
             free(found);
@@ -238,12 +250,10 @@ static enum watch_outcome find_process(struct process *out, struct kt_string *wh
         kt_string_append(why, " has ended");
         return WATCH_NO_PROCESS;
     }
-    snprintf(path, sizeof path, "/proc/%ld/ns/pid", (long)pid);
-    if (stat(path, &status) < 0) {
+    if (!read_pid_namespace(&process.pid_namespace, pid)) {
         say_not_yours(why, &process);
         return WATCH_NOT_YOURS;
     }
-    process.pid_namespace = status.st_ino;
     *out = process;
     return WATCH_FETCHED;
 }

@@ -215,13 +215,17 @@ def case_refused(setup):
         if os.geteuid() == 0:  # another user's process: we can be another user
             # /tmp may be closed to that user, so the command is one that was opened before
             command = os.open(setup.ktrace, os.O_RDONLY)
-            done = subprocess.run(
-                [f"/proc/self/fd/{command}", "watch", "--once", str(program.pid)],
-                capture_output=True, text=True, pass_fds=[command], user=65534, group=65534, extra_groups=[],
-                timeout=LIMIT_S,
+            done, listed = (
+                subprocess.run(
+                    [f"/proc/self/fd/{command}", "watch", *arguments],
+                    capture_output=True, text=True, pass_fds=[command], user=65534, group=65534, extra_groups=[],
+                    timeout=LIMIT_S,
+                )
+                for arguments in (["--once", str(program.pid)], ["--json"])
             )
             check(done.returncode == 1 and "belongs to user 0: that user can watch it, and root" in done.stderr, "another user",
                   done)
+            check(listed.returncode == 0 and f'"pid": {program.pid},' not in listed.stdout, "another user's list", listed)
             os.close(command)
 
 
