@@ -63,6 +63,8 @@ static int fail_not_annotated(const struct lint_file *file, const struct lint_mo
     const size_t kernels = kernel_count(modules);
     if (kernels == 0)
         return cli_error("%s has device code, but no kernel in it", file->path);
+    if (kernels == 1)
+        return cli_error("%s has no annotation in its kernel: was it compiled without KTRACE_ENABLE=1?", file->path);
     return cli_error("%s has no annotation in any of its %zu kernels: was it compiled without KTRACE_ENABLE=1?",
                      file->path, kernels);
 }

@@ -44,6 +44,8 @@ static int read_file(struct lint_file *out)
     return status;
 }
 
+static const char archive_begin[] = "!<arch>\n";
+
 /* What the file has instead of machine code that could be read. */
 static int fail_empty(const struct lint_file *file, bool has_ptx)
 {
@@ -58,6 +60,11 @@ static int fail_empty(const struct lint_file *file, bool has_ptx)
         return cli_error(
             "%s has PTX only, of which the driver makes machine code when it is loaded: compile it for a GPU, "
             "such as with -arch=sm_90, and lint that",
+            file->path);
+    if (file->bytes >= sizeof archive_begin - 1 && memcmp(file->data, archive_begin, sizeof archive_begin - 1) == 0)
+        return cli_error(
+            "%s: in this archive there is no machine code of NVIDIA's, and AMD's is not looked for in one: "
+            "lint what is linked of it, or what 'ar x' takes out",
             file->path);
     return cli_error("%s has no machine code of a GPU", file->path);
 }
