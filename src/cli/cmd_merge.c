@@ -40,6 +40,8 @@ static int parse_offset(uint64_t *trace, int64_t *offset_ns, const char *text)
         return cli_error_usage(&cli_merge,
                                "'--offset %s': it is N=NS, the number of a file, from 1 on, and nanoseconds", text);
     *offset_ns = strtoll(equals + 1, &end, 10);
+    if (errno == ERANGE)
+        return cli_error_usage(&cli_merge, "'--offset %s': '%s' nanoseconds are more than 292 years", text, equals + 1);
     if (end == equals + 1 || *end || errno || strchr(" \t\n", equals[1]))
         return cli_error_usage(&cli_merge, "'--offset %s': '%s' is no whole number of nanoseconds", text, equals + 1);
     return CLI_OK;

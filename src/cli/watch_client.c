@@ -230,7 +230,12 @@ static void say_not_yours(struct kt_string *why, const struct process *process)
 {
     kt_string_append(why, "process ");
     watch_append_process(why, process->pid);
-    kt_string_printf(why, " belongs to user %u: that user can watch it, and root", (unsigned)process->user);
+    if (process->user == geteuid())
+        kt_string_append(
+            why, " is closed to this one, though both are of one user: watch it from its own container, or with "
+                 "the right to trace it");
+    else
+        kt_string_printf(why, " belongs to user %u: that user can watch it, and root", (unsigned)process->user);
 }
 
 static enum watch_outcome find_process(struct process *out, struct kt_string *why, pid_t pid)
