@@ -177,7 +177,9 @@ def pair_cases(nvcc, nvdisasm, source, arch, work):
         return functions
 
     def control(code):
-        return collections.Counter(i.opcode for i in code if FORBIDDEN.match(i.opcode))
+        """A branch is a branch: by which predicate, the wave's or the lanes', is ptxas's choice."""
+        opcodes = ("BRA" if i.opcode == "BRA.U" else i.opcode for i in code if FORBIDDEN.match(i.opcode))
+        return collections.Counter(opcodes)
 
     def case(name):
         def check():

@@ -145,7 +145,7 @@ def read_site(cursor):
     require(wide <= 1 and reserved == 0, "a site's wide is 0 or 1, what is reserved 0")
     name, file = cursor.string(), cursor.string()
     require(len(name) + len(file) <= SITE_TEXT_MAX, "a site's name and file are too long")
-    return Site(id_, line, kind, payload_type, wide, name, file)
+    return Site(id_, line if file else 0, kind, payload_type, wide, name, file)
 
 
 def read_modules(payload, arch):
