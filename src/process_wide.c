@@ -161,9 +161,10 @@ int ktrace_enable(const struct ktrace_capture_options *options)
     make_room_for_the_program();
     if (begin_starting())
         return start(options, 0);
-    if (options || !is_the_environments || __atomic_load_n(&state, __ATOMIC_ACQUIRE) != ON)
+    const int is_given = __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ON && is_the_environments;
+    if (options || !is_given)
         return kt_fail(KTRACE_ERROR_STATE, "ktrace_enable: process-wide collection is on already%s",
-                       options && is_the_environments ? ", by KTRACE_ENABLE: its settings are the environment's" : "");
+                       is_given ? ", by KTRACE_ENABLE: its settings are the environment's" : "");
     kt_capture_arm_now(collection); /* what the runtime did not know yet when it began */
     return KTRACE_OK;
 }
